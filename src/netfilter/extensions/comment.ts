@@ -1,0 +1,4 @@
+export interface CommentMatch {
+  readonly kind: 'comment';
+  readonly text: string;
+}

@@ -1,0 +1,4 @@
+export interface NfacctMatch {
+  readonly kind: 'nfacct';
+  readonly name: string;
+}

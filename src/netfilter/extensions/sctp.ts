@@ -1,0 +1,7 @@
+import type { PortMatch } from './ports.ts';
+
+export interface SctpMatch {
+  readonly kind: 'sctp';
+  readonly sourcePort?: PortMatch;
+  readonly destinationPort?: PortMatch;
+}

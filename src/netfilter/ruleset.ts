@@ -1,0 +1,70 @@
+import type { Match, Target } from './extensions/index.ts';
+
+export type Family = 'ipv4' | 'ipv6';
+
+/** What one `iptables-save` or `ip6tables-save` holds: the tables of one family. */
+export interface Ruleset {
+  readonly family: Family;
+  readonly tables: readonly Table[];
+}
+
+export interface Table {
+  readonly name: string;
+  readonly chains: readonly Chain[];
+}
+
+export interface Chain {
+  readonly name: string;
+  /** `ACCEPT`, `DROP` … of a built-in chain; undefined where a save prints `-`, for chains that users made. */
+  readonly policy: string | undefined;
+  readonly counters?: Counters;
+  readonly rules: readonly Rule[];
+}
+
+/** Packets and bytes; 64 bits wide in the kernel. */
+export interface Counters {
+  readonly packets: bigint;
+  readonly bytes: bigint;
+}
+
+/**
+ * One rule: the part every rule has (addresses, interfaces, protocol), then the matches of its extensions
+ * in the order in which they were given, then the target.
+ *
+ * Addresses and protocols are kept as they were written; the save printer turns them into the kernel's own
+ * text. So two rules mean the same exactly if their save lines are equal.
+ */
+export interface Rule {
+  readonly source?: AddressMatch;
+  readonly destination?: AddressMatch;
+  readonly inInterface?: InterfaceMatch;
+  readonly outInterface?: InterfaceMatch;
+  readonly protocol?: ProtocolMatch;
+  /** `-f`, IPv4 only: second and further fragments (negated: heads and unfragmented packets). */
+  readonly fragment?: { readonly negated: boolean };
+  readonly matches: readonly Match[];
+  readonly target?: Target;
+  readonly counters?: Counters;
+  /** Options that belong to no known place, as they were read: nothing is dropped. */
+  readonly unparsed?: readonly string[];
+}
+
+export interface AddressMatch {
+  readonly negated: boolean;
+  /** Address without prefix, as written: `10.0.0.1`, `2001:DB8::0AA`, a host name in hand-written files. */
+  readonly address: string;
+  /** What was written after the slash: `24`, `255.255.255.0`; undefined where nothing was (a single host). */
+  readonly prefix?: string;
+}
+
+export interface InterfaceMatch {
+  readonly negated: boolean;
+  /** Interface name; a trailing `+` matches any continuation. */
+  readonly name: string;
+}
+
+export interface ProtocolMatch {
+  readonly negated: boolean;
+  /** Name or number as written: `tcp`, `6`, `ipv6-icmp`. */
+  readonly protocol: string;
+}
