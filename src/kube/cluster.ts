@@ -1,0 +1,218 @@
+import type { Diagnostic, Origin, Report } from '../diagnostics.ts';
+import { type EndpointSlice, readEndpointSlice } from './endpoint-slice.ts';
+import { readEndpoints } from './endpoints.ts';
+import { fieldOf, isObject, type JsonObject, report as reportAt } from './fields.ts';
+import { type KubeProxyConfiguration, readKubeProxyConfiguration } from './kube-proxy-configuration.ts';
+import { type Node, readNode } from './node.ts';
+import { readService, type Service, type SkippedService } from './service.ts';
+
+/** The objects of a cluster that decide about a node's rules, in a compact and checked form. */
+export interface Cluster {
+  readonly services: readonly Service[];
+  readonly skippedServices: readonly SkippedService[];
+  readonly endpointSlices: readonly EndpointSlice[];
+  /** Slices that would be mirrored from Endpoints objects; used for Services that have no slice of their own. */
+  readonly mirroredSlices: readonly EndpointSlice[];
+  readonly nodes: readonly Node[];
+  readonly configurations: readonly FoundConfiguration[];
+}
+
+export interface FoundConfiguration {
+  readonly configuration: KubeProxyConfiguration;
+  readonly origin: Origin;
+}
+
+/** An object of the input. */
+export interface InputObject {
+  readonly apiVersion: string;
+  readonly kind: string;
+  readonly value: JsonObject;
+  readonly origin: Origin;
+}
+
+/** Whether objects of this kind are read at all; the rest can be skipped before it is built. */
+export function isReadKind(apiVersion: string, kind: string): boolean {
+  return readerOf(apiVersion, kind) !== undefined;
+}
+
+type Reader = 'Service' | 'Endpoints' | 'Node' | 'EndpointSlice' | 'KubeProxyConfiguration' | 'ConfigMap';
+
+function readerOf(apiVersion: string, kind: string): Reader | undefined {
+  switch (kind) {
+    case 'Service':
+    case 'Endpoints':
+    case 'Node':
+    case 'ConfigMap':
+      return apiVersion === 'v1' ? kind : undefined;
+    case 'EndpointSlice':
+      return apiVersion === 'discovery.k8s.io/v1' || apiVersion === 'discovery.k8s.io/v1beta1'
+        ? kind
+        : undefined;
+    case 'KubeProxyConfiguration':
+      return kind;
+    default:
+      return undefined;
+  }
+}
+
+/** Names under which kubeadm, EKS and others keep kube-proxy's configuration. */
+const CONFIG_MAPS = new Set(['kube-proxy', 'kube-proxy-config', 'kube-proxy-worker', 'kube-proxy-windows']);
+
+/**
+ * Collects a cluster object by object. `parseYaml` reads the KubeProxyConfiguration inside a ConfigMap and
+ * throws where it cannot. Of objects with the same kind, namespace and name the first counts; where another one
+ * differs in something that matters to rules, that is an error that names both.
+ */
+export function clusterCollector(
+  report: Report,
+  parseYaml: (text: string) => unknown,
+): { add(object: InputObject): void; cluster(): Cluster } {
+  const services = new Map<string, Service | SkippedService>();
+  const slices = new Map<string, EndpointSlice>();
+  const mirrored = new Map<string, { readonly origin: Origin; readonly slices: readonly EndpointSlice[] }>();
+  const nodes = new Map<string, Node>();
+  const configurations: FoundConfiguration[] = [];
+
+  /** Keeps the first of two objects of one name; an error where the second says something else. */
+  const keep = <T extends { readonly origin: Origin }>(
+    known: Map<string, T>,
+    key: string,
+    kind: string,
+    item: T,
+  ) => {
+    const before = known.get(key);
+    if (before === undefined) known.set(key, item);
+    else if (contents(before) !== contents(item))
+      report(conflict(`${kind} ${key}`, before.origin, item.origin));
+  };
+
+  const add = (object: InputObject): void => {
+    const { value, origin } = object;
+    const reader = readerOf(object.apiVersion, object.kind);
+    if (reader === undefined) return;
+    switch (reader) {
+      case 'Service': {
+        const service = readService(value, origin, report);
+        if (service !== undefined) keep(services, `${service.namespace}/${service.name}`, 'Service', service);
+        break;
+      }
+      case 'EndpointSlice': {
+        const slice = readEndpointSlice(object.apiVersion, value, origin, report);
+        if (slice !== undefined) keep(slices, `${slice.namespace}/${slice.name}`, 'EndpointSlice', slice);
+        break;
+      }
+      case 'Endpoints': {
+        const found = readEndpoints(value, origin, report);
+        const first = found[0];
+        if (first !== undefined) {
+          keep(mirrored, `${first.namespace}/${first.serviceName}`, 'Endpoints', { origin, slices: found });
+        }
+        break;
+      }
+      case 'Node': {
+        const node = readNode(value, origin, report);
+        if (node !== undefined) keep(nodes, node.name, 'Node', node);
+        break;
+      }
+      case 'KubeProxyConfiguration':
+        configurations.push({
+          configuration: readKubeProxyConfiguration(value, {
+            object: 'KubeProxyConfiguration',
+            origin,
+            report,
+          }),
+          origin,
+        });
+        break;
+      case 'ConfigMap':
+        configurations.push(...readConfigMap(value, origin, report, parseYaml));
+        break;
+    }
+  };
+
+  return {
+    add,
+    cluster: () => ({
+      services: sorted(
+        [...services.values()].filter((service): service is Service => !('skipped' in service)),
+      ),
+      skippedServices: sorted(
+        [...services.values()].filter((service): service is SkippedService => 'skipped' in service),
+      ),
+      endpointSlices: sorted([...slices.values()]),
+      mirroredSlices: sorted([...mirrored.values()].flatMap((item) => item.slices)),
+      nodes: sorted([...nodes.values()].map((node) => ({ namespace: '', ...node }))),
+      configurations,
+    }),
+  };
+}
+
+function readConfigMap(
+  value: JsonObject,
+  origin: Origin,
+  report: Report,
+  parseYaml: (text: string) => unknown,
+): FoundConfiguration[] {
+  const metadata = fieldOf(value, 'metadata');
+  const name = isObject(metadata) ? fieldOf(metadata, 'name') : undefined;
+  const data = fieldOf(value, 'data');
+  if (typeof name !== 'string' || !CONFIG_MAPS.has(name) || !isObject(data)) return [];
+  const object = `ConfigMap ${String(isObject(metadata) ? (fieldOf(metadata, 'namespace') ?? 'default') : 'default')}/${name}`;
+  const found: FoundConfiguration[] = [];
+  for (const [key, text] of Object.entries(data)) {
+    if (typeof text !== 'string' || !/^\s*"?kind"?\s*:\s*"?KubeProxyConfiguration\b/m.test(text)) continue;
+    // Fields inside of the text have no place of their own in the file: messages point at the key.
+    const inner: Report = (diagnostic) =>
+      report({
+        ...diagnostic,
+        object: `${object} (${key})`,
+        field: ['data', key],
+        message: within(diagnostic),
+      });
+    const context = { object, origin, report: inner };
+    let parsed: unknown;
+    try {
+      parsed = parseYaml(text);
+    } catch (error) {
+      const reason = error instanceof Error ? (error.message.split('\n')[0] ?? '') : String(error);
+      reportAt({ ...context, report }, 'error', 'invalid-yaml', ['data', key], `not YAML: ${reason}`);
+      continue;
+    }
+    if (!isObject(parsed)) continue;
+    found.push({ configuration: readKubeProxyConfiguration(parsed, context), origin });
+  }
+  return found;
+}
+
+function within(diagnostic: Diagnostic): string {
+  const path = (diagnostic.field ?? []).join('.');
+  return path === '' ? diagnostic.message : `${path}: ${diagnostic.message}`;
+}
+
+function conflict(object: string, first: Origin, second: Origin): Diagnostic {
+  return {
+    code: 'conflicting-objects',
+    severity: 'error',
+    message: `the same object was read before with other contents (${first.file})`,
+    object,
+    field: ['metadata', 'name'],
+    origin: second,
+  };
+}
+
+/** What an object says, apart from where it stood. */
+function contents(item: object): string {
+  return JSON.stringify(item, (key, value: unknown) =>
+    key === 'origin' ? undefined : value instanceof Map ? [...value].sort() : value,
+  );
+}
+
+/** By namespace, then name, byte by byte: the order of everything that kube-proxy leaves to chance. */
+function sorted<T extends { readonly namespace: string; readonly name: string }>(items: T[]): T[] {
+  return items.sort((a, b) => compareText(a.namespace, b.namespace) || compareText(a.name, b.name));
+}
+
+/** Order of code units, which does not depend on any locale. */
+export function compareText(a: string, b: string): number {
+  return a < b ? -1 : a > b ? 1 : 0;
+}

@@ -1,0 +1,28 @@
+export {
+  type Cluster,
+  clusterCollector,
+  type FoundConfiguration,
+  type InputObject,
+  isReadKind,
+} from './cluster.ts';
+export type { Endpoint, EndpointSelection } from './endpoint-selection.ts';
+export { cidrContains, type IPAddress, type IPFamily, parseCIDR, parseIP } from './ip.ts';
+export {
+  type KubeProxyConfiguration,
+  overrideConfiguration,
+  type ProxyMode,
+  readKubeProxyConfiguration,
+} from './kube-proxy-configuration.ts';
+export {
+  KNOWN_VERSIONS,
+  type KubeProxyVersion,
+  kubeProxyVersion,
+  NEWEST_VERSION,
+  parseMinor,
+  placeOfMinor,
+} from './kube-proxy-version.ts';
+export type { LocalDetector } from './local-detection.ts';
+export type { Node } from './node.ts';
+export { type NetworkInterface, nodeIPs } from './node-addresses.ts';
+export { type NodeSettings, type ProxyState, proxyStates } from './proxy-state.ts';
+export type { ServicePort } from './service-port.ts';

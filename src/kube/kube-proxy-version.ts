@@ -1,0 +1,207 @@
+/**
+ * What each kube-proxy minor version does differently, in one table: the newest version is written out, and
+ * every older one is the sum of the changes between it and the newest. A new behaviour is a field here, a
+ * value in NEWEST, and one line in HISTORY for the versions before it.
+ */
+export interface KubeProxyBehaviour {
+  /** `-m nfacct` counters in KUBE-FORWARD and for node ports on the loopback network. */
+  readonly nfacct: boolean;
+  /** The INVALID drop rule is left out where conntrack is told to be liberal with TCP. */
+  readonly honoursTcpBeLiberal: boolean;
+  /** One /0 among the source ranges of a family is the same as no source ranges. */
+  readonly zeroSourceRangeMeansAll: boolean;
+  /** How external IPs, load-balancer IPs and source ranges are written: as parsed, or as they were given. */
+  readonly serviceAddresses: 'canonical' | 'as given';
+  readonly sourceRanges: 'canonical' | 'as given';
+  /** Endpoint address in hashes, comments, sorting and `--to-destination`. */
+  readonly endpointAddress: 'canonical' | 'as given';
+  /** Endpoint address in the `-s` of its KUBE-SEP chain. */
+  readonly endpointSource: 'canonical' | 'as given';
+  readonly clusterCIDR: 'canonical' | 'as given';
+  /** Which of two endpoints with the same address and port survives. */
+  readonly duplicateEndpoints: 'not terminating' | 'local';
+  /** Endpoints whose address is not of the slice's address type are dropped. */
+  readonly checksEndpointFamily: boolean;
+  /** Which labels take a Service or an EndpointSlice away from kube-proxy. */
+  readonly serviceIgnoredBy: readonly string[];
+  readonly endpointSliceIgnoredBy: readonly string[];
+  /** nodePortAddresses may be `["primary"]`. */
+  readonly nodePortAddressesPrimary: boolean;
+  readonly featureGates: Readonly<Record<string, FeatureGate>>;
+}
+
+/** `locked`: the gate can not be changed any more, is gone, or is not there yet. */
+export interface FeatureGate {
+  readonly default: boolean;
+  readonly stage: 'alpha' | 'beta' | 'deprecated' | 'locked';
+}
+
+const SERVICE_PROXY_NAME = 'service.kubernetes.io/service-proxy-name';
+const HEADLESS = 'service.kubernetes.io/headless';
+const ABSENT: FeatureGate = { default: false, stage: 'locked' };
+const ALPHA: FeatureGate = { default: false, stage: 'alpha' };
+const BETA: FeatureGate = { default: true, stage: 'beta' };
+const LOCKED: FeatureGate = { default: true, stage: 'locked' };
+
+const NEWEST_MINOR = 36;
+const OLDEST_MINOR = 28;
+
+const NEWEST: KubeProxyBehaviour = {
+  nfacct: true,
+  honoursTcpBeLiberal: true,
+  zeroSourceRangeMeansAll: true,
+  serviceAddresses: 'canonical',
+  sourceRanges: 'canonical',
+  endpointAddress: 'canonical',
+  endpointSource: 'canonical',
+  clusterCIDR: 'canonical',
+  duplicateEndpoints: 'not terminating',
+  checksEndpointFamily: false,
+  serviceIgnoredBy: [SERVICE_PROXY_NAME],
+  endpointSliceIgnoredBy: [HEADLESS],
+  nodePortAddressesPrimary: true,
+  featureGates: {
+    AllowServiceExternalIPs: { default: true, stage: 'deprecated' },
+    LoadBalancerIPMode: LOCKED,
+    PreferSameTrafficDistribution: LOCKED,
+    ServiceTrafficDistribution: LOCKED,
+    TopologyAwareHints: LOCKED,
+  },
+};
+
+interface Change {
+  /** The first minor version with the newer behaviour. */
+  readonly since: number;
+  readonly what: string;
+  /** The behaviour of the versions before it. */
+  readonly before: Partial<Omit<KubeProxyBehaviour, 'featureGates'>> & {
+    readonly featureGates?: Readonly<Record<string, FeatureGate>>;
+  };
+}
+
+const HISTORY: readonly Change[] = [
+  {
+    since: 36,
+    what: 'gate AllowServiceExternalIPs (KEP-5707)',
+    before: { featureGates: { AllowServiceExternalIPs: LOCKED } },
+  },
+  {
+    since: 36,
+    what: 'of two equal endpoints the one that is not terminating wins; before, the local one',
+    before: { duplicateEndpoints: 'local' },
+  },
+  {
+    since: 36,
+    what: 'service-proxy-name is looked for on Services only, headless on EndpointSlices only',
+    before: {
+      serviceIgnoredBy: [SERVICE_PROXY_NAME, HEADLESS],
+      endpointSliceIgnoredBy: [SERVICE_PROXY_NAME, HEADLESS],
+    },
+  },
+  {
+    since: 35,
+    what: 'same-node hints (KEP-3015) locked',
+    before: { featureGates: { PreferSameTrafficDistribution: BETA } },
+  },
+  {
+    since: 34,
+    what: 'a /0 source range stands for no source ranges',
+    before: { zeroSourceRangeMeansAll: false },
+  },
+  {
+    since: 34,
+    what: 'same-node hints on by default',
+    before: { featureGates: { PreferSameTrafficDistribution: ALPHA } },
+  },
+  {
+    since: 33,
+    what: 'same-node hints (alpha); hints no longer need the annotation',
+    before: {
+      featureGates: {
+        PreferSameTrafficDistribution: ABSENT,
+        ServiceTrafficDistribution: BETA,
+        TopologyAwareHints: BETA,
+      },
+    },
+  },
+  {
+    since: 33,
+    what: 'addresses of the wrong family inside a slice are no longer looked for',
+    before: { checksEndpointFamily: true },
+  },
+  {
+    since: 32,
+    what: 'load-balancer ipMode locked (KEP-1860)',
+    before: { featureGates: { LoadBalancerIPMode: BETA } },
+  },
+  { since: 31, what: 'nfacct counters', before: { nfacct: false } },
+  {
+    since: 31,
+    what: 'endpoint addresses and the cluster CIDR are written canonically',
+    before: { endpointAddress: 'as given', endpointSource: 'as given', clusterCIDR: 'as given' },
+  },
+  { since: 31, what: 'nodePortAddresses: ["primary"]', before: { nodePortAddressesPrimary: false } },
+  {
+    since: 31,
+    what: 'hints decide without the annotation (gate ServiceTrafficDistribution on)',
+    before: { featureGates: { ServiceTrafficDistribution: ALPHA } },
+  },
+  {
+    since: 30,
+    what: 'source ranges, external and load-balancer IPs are written as parsed; KUBE-SEP sources as given',
+    before: { serviceAddresses: 'as given', sourceRanges: 'as given', endpointSource: 'canonical' },
+  },
+  {
+    since: 30,
+    what: 'load-balancer ipMode on by default; gate ServiceTrafficDistribution (alpha)',
+    before: {
+      featureGates: { LoadBalancerIPMode: ALPHA, ServiceTrafficDistribution: ABSENT },
+    },
+  },
+  {
+    since: 29,
+    what: 'conntrack.tcpBeLiberal; load-balancer ipMode (alpha)',
+    before: {
+      honoursTcpBeLiberal: false,
+      featureGates: { LoadBalancerIPMode: ABSENT },
+    },
+  },
+];
+
+export interface KubeProxyVersion {
+  readonly minor: number;
+  /** `1.36` */
+  readonly text: string;
+  readonly behaviour: KubeProxyBehaviour;
+}
+
+/** `1.28 … 1.36`, for messages. */
+export const KNOWN_VERSIONS = `1.${OLDEST_MINOR} … 1.${NEWEST_MINOR}`;
+
+/** The newest version whose rules are known. */
+export const NEWEST_VERSION: KubeProxyVersion = kubeProxyVersion(NEWEST_MINOR);
+
+/** The version 1.`minor`, whose number must be in the known range (see parseMinor, isKnownMinor). */
+export function kubeProxyVersion(minor: number): KubeProxyVersion {
+  let behaviour = NEWEST;
+  for (const change of HISTORY) {
+    if (minor >= change.since) continue;
+    behaviour = {
+      ...behaviour,
+      ...change.before,
+      featureGates: { ...behaviour.featureGates, ...change.before.featureGates },
+    };
+  }
+  return { minor, text: `1.${minor}`, behaviour };
+}
+
+/** `1.30`, `v1.30.5`, `v1.30.5+k3s1`, `v1.29.3-eks-adc7111` → 30; undefined for anything else. */
+export function parseMinor(text: string): number | undefined {
+  const match = /^v?1\.(\d{1,3})(?:\.\d+)?\+?(?:[-+].*)?$/.exec(text.trim());
+  return match?.[1] === undefined ? undefined : Number(match[1]);
+}
+
+/** Where a minor version stands to the range that is known. */
+export function placeOfMinor(minor: number): 'older' | 'known' | 'newer' {
+  return minor < OLDEST_MINOR ? 'older' : minor > NEWEST_MINOR ? 'newer' : 'known';
+}

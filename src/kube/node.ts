@@ -1,0 +1,91 @@
+import type { Origin, Report } from '../diagnostics.ts';
+import {
+  type JsonObject,
+  objectField,
+  objectListField,
+  report,
+  showValue,
+  stringField,
+  stringListField,
+  stringMapField,
+} from './fields.ts';
+import { type CIDR, type IPAddress, parseCIDR, parseIP } from './ip.ts';
+import { readObjectName } from './object-name.ts';
+
+/** A Node, as far as it matters to kube-proxy. */
+export interface Node {
+  readonly name: string;
+  /** Label topology.kubernetes.io/zone; empty where there is none. */
+  readonly zone: string;
+  readonly internalIPs: readonly IPAddress[];
+  readonly externalIPs: readonly IPAddress[];
+  readonly podCIDRs: readonly { readonly given: string; readonly cidr: CIDR }[];
+  /** status.nodeInfo.kubeProxyVersion, else kubeletVersion: `v1.30.5`. */
+  readonly version: string | undefined;
+  readonly origin: Origin;
+}
+
+const ZONE_LABEL = 'topology.kubernetes.io/zone';
+
+/** Reads a Node of core/v1; undefined after an error. What is wrong in it is reported and left out. */
+export function readNode(value: JsonObject, origin: Origin, sink: Report): Node | undefined {
+  const object = readObjectName('Node', 'cluster', 'subdomain', value, origin, sink);
+  if (object === undefined) return undefined;
+  const { name, metadata, context } = object;
+  const labels = stringMapField(context, metadata, 'labels', ['metadata']);
+  const spec = objectField(context, value, 'spec', []) ?? {};
+  const status = objectField(context, value, 'status', []) ?? {};
+
+  const internalIPs: IPAddress[] = [];
+  const externalIPs: IPAddress[] = [];
+  for (const { value: item, index } of objectListField(context, status, 'addresses', ['status'])) {
+    const path = ['status', 'addresses', index];
+    const type = stringField(context, item, 'type', path);
+    if (type !== 'InternalIP' && type !== 'ExternalIP') continue;
+    const address = stringField(context, item, 'address', path) ?? '';
+    const ip = parseIP(address);
+    if (ip === undefined) {
+      report(
+        context,
+        'error',
+        'invalid-ip',
+        [...path, 'address'],
+        `${showValue(address)} is not an IP address`,
+      );
+      continue;
+    }
+    (type === 'InternalIP' ? internalIPs : externalIPs).push(ip);
+  }
+
+  const podCIDRs: { given: string; cidr: CIDR }[] = [];
+  const listed = stringListField(context, spec, 'podCIDRs', ['spec']);
+  const single = stringField(context, spec, 'podCIDR', ['spec']) ?? '';
+  const texts = listed.length > 0 ? listed : single === '' ? [] : [{ text: single, index: 0 }];
+  for (const { text, index } of texts) {
+    const cidr = parseCIDR(text);
+    if (cidr === undefined) {
+      report(
+        context,
+        'error',
+        'invalid-cidr',
+        listed.length > 0 ? ['spec', 'podCIDRs', index] : ['spec', 'podCIDR'],
+        `${showValue(text)} is not a CIDR such as 10.244.1.0/24`,
+      );
+    } else podCIDRs.push({ given: text, cidr });
+  }
+
+  const info = objectField(context, status, 'nodeInfo', ['status']) ?? {};
+  const path = ['status', 'nodeInfo'];
+  const version =
+    stringField(context, info, 'kubeProxyVersion', path) ||
+    stringField(context, info, 'kubeletVersion', path);
+  return {
+    name,
+    zone: labels.get(ZONE_LABEL) ?? '',
+    internalIPs,
+    externalIPs,
+    podCIDRs,
+    version: version || undefined,
+    origin,
+  };
+}

@@ -1,0 +1,284 @@
+import type { Report } from '../diagnostics.ts';
+import type { Cluster } from './cluster.ts';
+import { compareText } from './cluster.ts';
+import { type Endpoint, selectEndpoints } from './endpoint-selection.ts';
+import type { EndpointSlice } from './endpoint-slice.ts';
+import { gateIsOn } from './feature-gates.ts';
+import { report as reportAt } from './fields.ts';
+import { type IPAddress, type IPFamily, joinHostPort } from './ip.ts';
+import type { KubeProxyConfiguration } from './kube-proxy-configuration.ts';
+import type { KubeProxyVersion } from './kube-proxy-version.ts';
+import { type LocalDetector, localDetector } from './local-detection.ts';
+import type { Node } from './node.ts';
+import {
+  LOOPBACK_INTERFACE,
+  type NetworkInterface,
+  type NodePortAddresses,
+  nodeIPs,
+  nodePortAddresses,
+} from './node-addresses.ts';
+import type { Service } from './service.ts';
+import {
+  reportUnusedAddresses,
+  type ServicePort,
+  type ServicePortWithoutEndpoints,
+  servicePorts,
+  usesEndpoints,
+} from './service-port.ts';
+
+/** Whose rules: the node, its kube-proxy's version and configuration. */
+export interface NodeSettings {
+  /** Empty where nobody said: then no endpoint is local. */
+  readonly nodeName: string;
+  readonly node: Node | undefined;
+  /** Interfaces apart from lo; undefined: the Node's internal addresses. */
+  readonly interfaces: readonly NetworkInterface[] | undefined;
+  readonly configuration: KubeProxyConfiguration;
+  readonly version: KubeProxyVersion;
+}
+
+/** All that decides about the rules of one family on one node: what every proxy mode compiles from. */
+export interface ProxyState {
+  readonly family: IPFamily;
+  readonly version: KubeProxyVersion;
+  readonly servicePorts: readonly ServicePort[];
+  /** Endpoints of all service ports together, usable or not. */
+  readonly totalEndpoints: number;
+  readonly nodeIP: IPAddress;
+  readonly localDetector: LocalDetector;
+  readonly nodePortAddresses: NodePortAddresses;
+  readonly masqueradeAll: boolean;
+  readonly masqueradeBit: number;
+  readonly localhostNodePorts: boolean;
+  readonly tcpBeLiberal: boolean;
+}
+
+const DEFAULT_MASQUERADE_BIT = 14;
+
+/** The state of both families, as on a dual-stack node; service ports by namespace, name, port name, protocol. */
+export function proxyStates(
+  cluster: Cluster,
+  settings: NodeSettings,
+  report: Report,
+): Readonly<Record<IPFamily, ProxyState>> {
+  const services = cluster.services.filter((service) => isWatched(service, settings, report));
+  for (const service of services) reportUnusedAddresses(service, report);
+  const slices = slicesByService(cluster, services, settings, report);
+  return {
+    IPv4: proxyState('IPv4', services, slices, settings),
+    IPv6: proxyState('IPv6', services, slices, settings),
+  };
+}
+
+/** kube-proxy's watch leaves out Services that carry certain labels, whatever their value. */
+function isWatched(service: Service, settings: NodeSettings, report: Report): boolean {
+  const label = settings.version.behaviour.serviceIgnoredBy.find((name) => service.labels.has(name));
+  if (label === undefined) return true;
+  reportAt(
+    { object: `Service ${service.namespace}/${service.name}`, origin: service.origin, report },
+    'note',
+    'service-skipped',
+    ['metadata', 'labels', label],
+    `kube-proxy ${settings.version.text} does not look at Services with the label ${label}`,
+  );
+  return false;
+}
+
+type SlicesByService = ReadonlyMap<string, readonly EndpointSlice[]>;
+
+function slicesByService(
+  cluster: Cluster,
+  services: readonly Service[],
+  { version }: NodeSettings,
+  report: Report,
+): SlicesByService {
+  const byService = new Map<string, EndpointSlice[]>();
+  const known = new Set(services.map((service) => `${service.namespace}/${service.name}`));
+  const note = (slice: EndpointSlice, code: string, path: readonly string[], message: string) =>
+    reportAt(
+      { object: `EndpointSlice ${slice.namespace}/${slice.name}`, origin: slice.origin, report },
+      'note',
+      code,
+      path,
+      message,
+    );
+  const withOwnSlices = new Set<string>();
+  for (const slice of cluster.endpointSlices) {
+    const key = `${slice.namespace}/${slice.serviceName}`;
+    withOwnSlices.add(key);
+    const label = version.behaviour.endpointSliceIgnoredBy.find((name) => slice.labels.has(name));
+    if (label !== undefined) {
+      note(
+        slice,
+        'slice-skipped',
+        ['metadata', 'labels', label],
+        `kube-proxy ${version.text} does not look at EndpointSlices with the label ${label}`,
+      );
+    } else if (!known.has(key)) {
+      note(
+        slice,
+        'slice-without-service',
+        ['metadata', 'labels'],
+        `no rules: there is no Service ${key} that gets any`,
+      );
+    } else add(byService, key, ofOneFamily(slice, version, report));
+  }
+  for (const slice of cluster.mirroredSlices) {
+    const key = `${slice.namespace}/${slice.serviceName}`;
+    if (!known.has(key)) continue;
+    if (withOwnSlices.has(key)) {
+      reportAt(
+        { object: `Endpoints ${key}`, origin: slice.origin, report },
+        'note',
+        'endpoints-unused',
+        [],
+        'the Service has EndpointSlices, which count',
+      );
+    } else add(byService, key, slice);
+  }
+  return byService;
+}
+
+function add(map: Map<string, EndpointSlice[]>, key: string, slice: EndpointSlice): void {
+  const list = map.get(key);
+  if (list === undefined) map.set(key, [slice]);
+  else list.push(slice);
+}
+
+/**
+ * Takes out endpoints whose address is not of the slice's type. Versions that check it skip them; the later
+ * ones would write them, and the kernel would refuse the whole table.
+ */
+function ofOneFamily(slice: EndpointSlice, version: KubeProxyVersion, report: Report): EndpointSlice {
+  const { addressType } = slice;
+  if (slice.endpoints.every(({ family }) => family === addressType)) return slice;
+  const checks = version.behaviour.checksEndpointFamily;
+  const endpoints = slice.endpoints.filter(({ family, address, index }) => {
+    if (family === addressType) return true;
+    reportAt(
+      { object: `EndpointSlice ${slice.namespace}/${slice.name}`, origin: slice.origin, report },
+      checks ? 'warning' : 'error',
+      'wrong-family',
+      ['endpoints', index, 'addresses', 0],
+      checks
+        ? `${address} is skipped: the slice is of address type ${addressType}`
+        : `${address} in a slice of address type ${addressType}; kube-proxy ${version.text} does not check that and its rules would not load`,
+    );
+    return false;
+  });
+  return { ...slice, endpoints };
+}
+
+function proxyState(
+  family: IPFamily,
+  services: readonly Service[],
+  slices: SlicesByService,
+  settings: NodeSettings,
+): ProxyState {
+  const { configuration, version, node } = settings;
+  const ips = nodeIPs(node, configuration);
+  const interfaces = [
+    LOOPBACK_INTERFACE,
+    ...(settings.interfaces ?? [{ name: '', addresses: node?.internalIPs ?? [] }]),
+  ];
+  const addresses = nodePortAddresses(configuration, family, ips, interfaces);
+  let totalEndpoints = 0;
+  const ports: ServicePort[] = [];
+  for (const service of services) {
+    const ofService = slices.get(`${service.namespace}/${service.name}`) ?? [];
+    const specs = servicePorts(service, family, version, configuration);
+    if (specs.length === 0) continue;
+    const hintsCount = hintsOfServiceCount(service, settings);
+    specs.sort((a, b) => compareText(a.portName, b.portName) || compareText(a.protocol, b.protocol));
+    for (const port of specs) {
+      const endpoints = endpointsOf(port, family, ofService, settings);
+      totalEndpoints += endpoints.length;
+      ports.push(withEndpoints(port, endpoints, hintsCount, settings));
+    }
+  }
+  return {
+    family,
+    version,
+    servicePorts: ports,
+    totalEndpoints,
+    nodeIP: ips[family],
+    localDetector: localDetector(configuration, node, version, family),
+    nodePortAddresses: addresses,
+    masqueradeAll: configuration.masqueradeAll ?? false,
+    masqueradeBit: configuration.masqueradeBit ?? DEFAULT_MASQUERADE_BIT,
+    // Only 127.0.0.0/8 can be routed off the host, and only where node ports are open on it.
+    localhostNodePorts:
+      family === 'IPv4' && (configuration.localhostNodePorts ?? true) && addresses.containsIPv4Loopback,
+    tcpBeLiberal: version.behaviour.honoursTcpBeLiberal && (configuration.tcpBeLiberal ?? false),
+  };
+}
+
+/** Endpoints of a service port by destination; slices in the order of their names. */
+function endpointsOf(
+  port: ServicePortWithoutEndpoints,
+  family: IPFamily,
+  slices: readonly EndpointSlice[],
+  { nodeName, version }: NodeSettings,
+): Endpoint[] {
+  const { endpointAddress, endpointSource, duplicateEndpoints } = version.behaviour;
+  const byDestination = new Map<string, Endpoint>();
+  for (const slice of slices) {
+    if (slice.addressType !== family) continue;
+    for (const slicePort of slice.ports) {
+      if (slicePort.name !== port.portName || slicePort.protocol !== port.protocol) continue;
+      for (const endpoint of slice.endpoints) {
+        const address = endpointAddress === 'canonical' ? endpoint.canonicalAddress : endpoint.address;
+        const destination = joinHostPort(address, slicePort.port);
+        const local = nodeName !== '' && endpoint.nodeName === nodeName;
+        if (byDestination.has(destination)) {
+          const replaces = duplicateEndpoints === 'local' ? local : !endpoint.terminating;
+          if (!replaces) continue;
+        }
+        byDestination.set(destination, {
+          destination,
+          sourceAddress: endpointSource === 'canonical' ? endpoint.canonicalAddress : endpoint.address,
+          local,
+          ready: endpoint.ready,
+          serving: endpoint.serving,
+          terminating: endpoint.terminating,
+          zoneHints: endpoint.zoneHints,
+          nodeHints: endpoint.nodeHints,
+        });
+      }
+    }
+  }
+  return [...byDestination.values()].sort((a, b) => compareText(a.destination, b.destination));
+}
+
+function withEndpoints(
+  port: ServicePortWithoutEndpoints,
+  endpoints: readonly Endpoint[],
+  hintsCount: boolean,
+  { nodeName, node, version, configuration }: NodeSettings,
+): ServicePort {
+  const uses = usesEndpoints(port);
+  const gates = configuration.featureGates ?? new Map<string, boolean>();
+  return {
+    ...port,
+    endpoints: selectEndpoints(endpoints, {
+      usesCluster: uses.cluster,
+      usesLocal: uses.local,
+      hintsCount,
+      nodeHintsCount: gateIsOn(version, gates, 'PreferSameTrafficDistribution'),
+      nodeName,
+      zone: node?.zone ?? '',
+    }),
+  };
+}
+
+/** Whether hints on its endpoints count: always under ServiceTrafficDistribution, else if an annotation says so. */
+function hintsOfServiceCount(service: Service, { version, configuration }: NodeSettings): boolean {
+  const gates = configuration.featureGates ?? new Map<string, boolean>();
+  if (!gateIsOn(version, gates, 'TopologyAwareHints')) return false;
+  if (gateIsOn(version, gates, 'ServiceTrafficDistribution')) return true;
+  const value =
+    service.annotations.get('service.kubernetes.io/topology-aware-hints') ??
+    service.annotations.get('service.kubernetes.io/topology-mode') ??
+    '';
+  return value !== '' && value !== 'disabled' && value !== 'Disabled';
+}

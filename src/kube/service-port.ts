@@ -1,0 +1,148 @@
+import type { Report } from '../diagnostics.ts';
+import type { Endpoint, EndpointSelection } from './endpoint-selection.ts';
+import { gateIsOn } from './feature-gates.ts';
+import { report as reportAt } from './fields.ts';
+import type { CIDR, IPAddress, IPFamily } from './ip.ts';
+import type { KubeProxyConfiguration } from './kube-proxy-configuration.ts';
+import type { KubeProxyVersion } from './kube-proxy-version.ts';
+import type { Protocol } from './protocol.ts';
+import type { GivenAddress, Service } from './service.ts';
+
+/** One port of one Service in one family: kube-proxy's ServicePort. Addresses are texts to be written. */
+export interface ServicePort {
+  readonly namespace: string;
+  readonly serviceName: string;
+  readonly portName: string;
+  readonly protocol: Protocol;
+  /** `namespace/name:port`, or `namespace/name` where the port has no name. */
+  readonly servicePortName: string;
+  readonly clusterIP: string;
+  readonly port: number;
+  readonly nodePort: number;
+  readonly externalIPs: readonly string[];
+  readonly loadBalancerVIPs: readonly string[];
+  readonly sourceRanges: readonly { readonly text: string; readonly cidr: CIDR }[];
+  readonly healthCheckNodePort: number;
+  readonly affinitySeconds: number | undefined;
+  readonly internalPolicyLocal: boolean;
+  readonly externalPolicyLocal: boolean;
+  /** Reachable by more than its cluster IP: a node port, an external IP or a load-balancer IP. */
+  readonly externallyAccessible: boolean;
+  readonly endpoints: EndpointSelection;
+}
+
+/** All that is known of a service port before its endpoints are chosen. */
+export type ServicePortWithoutEndpoints = Omit<ServicePort, 'endpoints'>;
+
+/**
+ * The service ports of a Service in one family; none where it has no cluster IP of that family.
+ * Source: newBaseServiceInfo and GetClusterIPByFamily.
+ */
+export function servicePorts(
+  service: Service,
+  family: IPFamily,
+  version: KubeProxyVersion,
+  configuration: KubeProxyConfiguration,
+): ServicePortWithoutEndpoints[] {
+  const clusterIP = service.clusterIPs.find((candidate) => candidate.family === family);
+  if (clusterIP === undefined) return [];
+  const gates = configuration.featureGates ?? new Map<string, boolean>();
+  const write = ({ given, ip }: GivenAddress) =>
+    version.behaviour.serviceAddresses === 'canonical' ? ip.text : given;
+  const ofFamily = ({ ip }: { ip: IPAddress }) => ip.family === family;
+  const modesCount = gateIsOn(version, gates, 'LoadBalancerIPMode');
+  const externalIPs = service.externalIPs.filter(ofFamily).map(write);
+  const loadBalancerVIPs = service.loadBalancerIPs
+    .filter((ingress) => ofFamily(ingress) && !(modesCount && ingress.ipMode === 'Proxy'))
+    .map(write);
+  const externalTrafficPossible =
+    service.type === 'LoadBalancer' || service.type === 'NodePort' || service.externalIPs.length > 0;
+  const externalPolicyLocal = externalTrafficPossible && service.externalTrafficPolicy === 'Local';
+  const common = {
+    namespace: service.namespace,
+    serviceName: service.name,
+    clusterIP: clusterIP.ip.text,
+    // The gate empties the list that rules are made from, and nothing else (1.36).
+    externalIPs: gateIsOn(version, gates, 'AllowServiceExternalIPs') ? externalIPs : [],
+    loadBalancerVIPs,
+    sourceRanges: sourceRanges(service, family, version),
+    healthCheckNodePort:
+      service.type === 'LoadBalancer' && externalPolicyLocal ? service.healthCheckNodePort : 0,
+    affinitySeconds: service.affinitySeconds,
+    internalPolicyLocal: service.internalTrafficPolicy === 'Local',
+    externalPolicyLocal,
+  };
+  return service.ports.map((port) => ({
+    ...common,
+    portName: port.name,
+    protocol: port.protocol,
+    servicePortName: servicePortName(service.namespace, service.name, port.name),
+    port: port.port,
+    nodePort: port.nodePort,
+    externallyAccessible: port.nodePort !== 0 || loadBalancerVIPs.length > 0 || externalIPs.length > 0,
+  }));
+}
+
+/** kube-proxy's ServicePortName.String of 1.19 and later. */
+export function servicePortName(namespace: string, name: string, portName: string): string {
+  return portName === '' ? `${namespace}/${name}` : `${namespace}/${name}:${portName}`;
+}
+
+/** Whether traffic under policy Cluster, and under policy Local, can arrive at the service port. */
+export function usesEndpoints(port: ServicePortWithoutEndpoints): { cluster: boolean; local: boolean } {
+  return {
+    // Also under external policy Local: pods and the node itself are sent to all endpoints.
+    cluster: !port.internalPolicyLocal || port.externallyAccessible,
+    local: port.internalPolicyLocal || (port.externalPolicyLocal && port.externallyAccessible),
+  };
+}
+
+function sourceRanges(
+  service: Service,
+  family: IPFamily,
+  version: KubeProxyVersion,
+): ServicePort['sourceRanges'] {
+  const ranges = service.sourceRanges.filter(({ cidr }) => cidr.family === family);
+  if (version.behaviour.zeroSourceRangeMeansAll && ranges.some(({ cidr }) => cidr.prefixLength === 0))
+    return [];
+  const canonical = version.behaviour.sourceRanges === 'canonical';
+  return ranges.map(({ given, cidr }) => ({ text: canonical ? cidr.text : given, cidr }));
+}
+
+/** What surprises people about a Service's addresses: those of a family that it does not have. */
+export function reportUnusedAddresses(service: Service, report: Report): void {
+  const context = { object: `Service ${service.namespace}/${service.name}`, origin: service.origin, report };
+  const families = new Set(service.clusterIPs.map(({ family }) => family));
+  const tell = (kind: string, path: readonly (string | number)[], text: string, family: IPFamily) =>
+    reportAt(
+      context,
+      'warning',
+      'wrong-family',
+      path,
+      `${kind} ${text} is ignored: the Service has no ${family} cluster IP`,
+    );
+  service.externalIPs.forEach(({ given, ip }, index) => {
+    if (!families.has(ip.family)) tell('external IP', ['spec', 'externalIPs', index], given, ip.family);
+  });
+  service.loadBalancerIPs.forEach(({ given, ip }) => {
+    if (!families.has(ip.family))
+      tell('load-balancer IP', ['status', 'loadBalancer', 'ingress'], given, ip.family);
+  });
+  for (const family of families) {
+    const open =
+      service.sourceRanges.length > 0 &&
+      service.loadBalancerIPs.some(({ ip }) => ip.family === family) &&
+      !service.sourceRanges.some(({ cidr }) => cidr.family === family);
+    if (open) {
+      reportAt(
+        context,
+        'warning',
+        'source-ranges-of-other-family',
+        ['spec', 'loadBalancerSourceRanges'],
+        `no source range is ${family}, so the ${family} load-balancer IPs are open to all`,
+      );
+    }
+  }
+}
+
+export type { Endpoint };
