@@ -10,7 +10,7 @@ import { findCircle, type Import, importSpecifiers, readImports } from './suppor
 const MAY_IMPORT: Readonly<Record<string, readonly string[]>> = {
   'diagnostics.ts': [],
   load: [],
-  kube: ['load'],
+  kube: [],
   netfilter: [],
   compile: ['kube', 'netfilter'],
   diff: ['netfilter'],
@@ -21,7 +21,7 @@ const MAY_IMPORT: Readonly<Record<string, readonly string[]>> = {
 
 /** Files and the process belong to cli/ and load/, the terminal to cli/; the rest is pure. */
 const MAY_USE: Readonly<Record<string, readonly string[]>> = {
-  load: ['js-yaml', 'yaml', 'node:fs', 'node:path', 'node:buffer'],
+  load: ['js-yaml', 'yaml', 'node:buffer', 'node:fs', 'node:net', 'node:path'],
   kube: ['ipaddr.js', 'node:net'],
   netfilter: ['ipaddr.js', 'node:net'],
   compile: ['ipaddr.js', 'node:crypto', 'node:net'],

@@ -27,6 +27,12 @@ export interface Loaded extends Load {
   readonly complaint: string;
 }
 
+interface Job {
+  readonly load: Load;
+  readonly input: string;
+  readonly output: string;
+}
+
 const SCRIPT = join(import.meta.dirname, 'load-rules.sh');
 
 const TOOLS = ['iptables-legacy', 'iptables-nft', 'ip6tables-legacy', 'ip6tables-nft'].flatMap((tool) => [
@@ -48,6 +54,13 @@ const EMPTY = [
   ])
   .join('\n');
 
+/**
+ * Namespaces at once. The nft tools mostly wait for the kernel, so that many of them share a core; the legacy
+ * tools share one lock on the whole machine. A namespace has rules of one back end only, for nft-save warns
+ * where it sees legacy tables.
+ */
+const WORKERS: Readonly<Record<Backend, number>> = { legacy: 1, nft: availableParallelism() * 4 };
+
 /** Debian keeps these tools where the path of an ordinary user does not look. */
 const environment = { ...process.env, PATH: `${process.env.PATH ?? ''}:/usr/sbin:/sbin` };
 
@@ -66,19 +79,21 @@ export function kernelIsMissing(): string | undefined {
 export async function loadRules(loads: readonly Load[], folder: string): Promise<readonly Loaded[]> {
   const empty = join(folder, 'empty');
   writeFileSync(empty, EMPTY);
-  const jobs = loads.map((load) => {
+  const jobs: readonly Job[] = loads.map((load) => {
     const input = join(folder, `${load.name}.${load.backend}.${load.family}.${load.format}`);
     writeFileSync(input, load.text);
     return { load, input, output: `${input}.saved` };
   });
-  // The nft tools mostly wait for the kernel, so more of them than there are cores run at once.
-  const workers = Math.max(1, Math.min(availableParallelism() * 4, Math.ceil(jobs.length / 8)));
   await Promise.all(
-    Array.from({ length: workers }, (_, worker) => {
-      const lines = jobs
-        .filter((_job, index) => index % workers === worker)
-        .map(({ load, input, output }) => `${toolOf(load)} ${load.format} ${input} ${output}\n`);
-      return runInNamespace(empty, lines.join(''));
+    (['legacy', 'nft'] as const).flatMap((backend) => {
+      const own = jobs.filter(({ load }) => load.backend === backend);
+      const workers = Math.min(WORKERS[backend], own.length);
+      return Array.from({ length: workers }, (_, worker) =>
+        runInNamespace(
+          empty,
+          own.filter((_job, index) => index % workers === worker),
+        ),
+      );
     }),
   );
   return jobs.map(({ load, output }) => ({
@@ -92,7 +107,7 @@ function toolOf({ backend, family }: Load): string {
   return `${family === 'ipv4' ? 'iptables' : 'ip6tables'}-${backend}`;
 }
 
-function runInNamespace(empty: string, jobs: string): Promise<void> {
+function runInNamespace(empty: string, jobs: readonly Job[]): Promise<void> {
   return new Promise((resolve, reject) => {
     const child = spawn('unshare', ['-n', 'sh', SCRIPT, empty], {
       env: environment,
@@ -103,7 +118,9 @@ function runInNamespace(empty: string, jobs: string): Promise<void> {
       if (code === 0) resolve();
       else reject(new Error(`the loading script ended with ${code ?? signal}`));
     });
-    child.stdin.end(jobs);
+    child.stdin.end(
+      jobs.map(({ load, input, output }) => `${toolOf(load)} ${load.format} ${input} ${output}\n`).join(''),
+    );
   });
 }
 

@@ -13,9 +13,9 @@ nfacct add ct_state_invalid_dropped_pkts && nfacct add localhost_nps_accepted_pk
 while read -r tool format input output; do
   {
     if [ "$format" = restore ]; then
-      "$tool-restore" <"$empty" && "$tool-restore" --noflush <"$input"
+      "$tool-restore" -w 60 <"$empty" && "$tool-restore" -w 60 --noflush <"$input"
     else
-      "$tool-restore" <"$input"
+      "$tool-restore" -w 60 <"$input"
     fi && "$tool-save" >"$output.part" && mv "$output.part" "$output"
   } 2>"$output.err"
 done
