@@ -6,6 +6,7 @@ export {
   isReadKind,
 } from './cluster.ts';
 export type { Endpoint, EndpointSelection } from './endpoint-selection.ts';
+export type { EndpointSlice } from './endpoint-slice.ts';
 export { cidrContains, type IPAddress, type IPFamily, parseCIDR, parseIP } from './ip.ts';
 export {
   type KubeProxyConfiguration,
@@ -25,4 +26,7 @@ export type { LocalDetector } from './local-detection.ts';
 export type { Node } from './node.ts';
 export { type NetworkInterface, nodeIPs } from './node-addresses.ts';
 export { type NodeSettings, type ProxyState, proxyStates } from './proxy-state.ts';
+export type { Service, SkippedService } from './service.ts';
 export type { ServicePort } from './service-port.ts';
+export { type ResolvedSettings, resolveSettings, type SettingsRequest } from './settings.ts';
+export { reportUnknowns } from './unknowns.ts';

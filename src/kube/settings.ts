@@ -1,0 +1,241 @@
+import type { Report } from '../diagnostics.ts';
+import type { Cluster, FoundConfiguration } from './cluster.ts';
+import { report as reportAt } from './fields.ts';
+import {
+  type KubeProxyConfiguration,
+  overrideConfiguration,
+  PRIMARY,
+  type ProxyMode,
+} from './kube-proxy-configuration.ts';
+import {
+  KNOWN_VERSIONS,
+  type KubeProxyVersion,
+  kubeProxyVersion,
+  NEWEST_VERSION,
+  parseMinor,
+  placeOfMinor,
+} from './kube-proxy-version.ts';
+import type { Node } from './node.ts';
+import type { NetworkInterface } from './node-addresses.ts';
+import type { NodeSettings } from './proxy-state.ts';
+
+/** What the caller says about the node; everything else is taken from the input or assumed. */
+export interface SettingsRequest {
+  /** kube-proxy's --hostname-override: wins over the configuration's, which wins over the only Node. */
+  readonly node?: string;
+  readonly interfaces?: readonly NetworkInterface[];
+  /** Instead of a configuration that is found in the input. */
+  readonly configuration?: FoundConfiguration;
+  /** kube-proxy's flags: they win over any configuration, field by field. */
+  readonly flags?: KubeProxyConfiguration;
+  readonly version?: KubeProxyVersion;
+}
+
+export interface ResolvedSettings extends NodeSettings {
+  readonly mode: ProxyMode;
+  /** What nobody said, in words for the head of the output. */
+  readonly assumptions: readonly string[];
+}
+
+/** Settles whose rules are asked for; undefined, after an error, where the input leaves that open. */
+export function resolveSettings(
+  cluster: Cluster,
+  request: SettingsRequest,
+  report: Report,
+): ResolvedSettings | undefined {
+  const assumptions: string[] = [];
+  const base = chooseConfiguration(cluster, request, report);
+  if (base === undefined) return undefined;
+  if (base.origin === undefined) assumptions.push('no KubeProxyConfiguration: kube-proxy’s defaults');
+  const configuration = overrideConfiguration(base.configuration, request.flags ?? {});
+
+  const chosen = chooseNode(cluster, request, configuration, report);
+  if (chosen === undefined) return undefined;
+  const { name: nodeName, node } = chosen;
+  if (nodeName === '') assumptions.push('no node named: no endpoint is local');
+  else if (node === undefined)
+    assumptions.push(`no Node object ${nodeName}: its addresses, zone and pod CIDRs are not known`);
+
+  const version = chooseVersion(request, node, assumptions, report);
+  if (version === undefined) return undefined;
+  if (!checkAgainstVersion(configuration, base.origin, version, report)) return undefined;
+  if (request.interfaces === undefined && (configuration.nodePortAddresses?.length ?? 0) > 0) {
+    assumptions.push('interface addresses: the InternalIPs of the Node, and lo');
+  }
+  return {
+    nodeName,
+    node,
+    interfaces: request.interfaces,
+    configuration,
+    version,
+    mode: configuration.mode ?? 'iptables',
+    assumptions,
+  };
+}
+
+type ChosenConfiguration = {
+  configuration: KubeProxyConfiguration;
+  origin: FoundConfiguration['origin'] | undefined;
+};
+
+function chooseConfiguration(
+  cluster: Cluster,
+  request: SettingsRequest,
+  report: Report,
+): ChosenConfiguration | undefined {
+  if (request.configuration !== undefined) return request.configuration;
+  const [first, ...others] = cluster.configurations;
+  if (first === undefined) return { configuration: {}, origin: undefined };
+  const text = ({ configuration }: FoundConfiguration) =>
+    JSON.stringify(configuration, (_, value: unknown) => (value instanceof Map ? [...value].sort() : value));
+  const other = others.find((candidate) => text(candidate) !== text(first));
+  if (other === undefined) return first;
+  reportAt(
+    { object: 'KubeProxyConfiguration', origin: other.origin, report },
+    'error',
+    'several-configurations',
+    [],
+    `the input holds more than one kube-proxy configuration (another one is in ${first.origin.file})`,
+    'name the one to use with --config',
+  );
+  return undefined;
+}
+
+function chooseNode(
+  cluster: Cluster,
+  request: SettingsRequest,
+  configuration: KubeProxyConfiguration,
+  report: Report,
+): { name: string; node: Node | undefined } | undefined {
+  // kube-proxy trims the override and puts it into lower case (nodeutil.GetHostname).
+  const given = (request.node ?? configuration.hostnameOverride ?? '').trim().toLowerCase();
+  if (given !== '') {
+    const node = cluster.nodes.find((candidate) => candidate.name === given);
+    if (node === undefined && cluster.nodes.length > 0) {
+      report({
+        code: 'unknown-node',
+        severity: 'warning',
+        message: `no Node ${given} in the input, which has ${listNodes(cluster.nodes)}`,
+      });
+    }
+    return { name: given, node };
+  }
+  const [first, ...others] = cluster.nodes;
+  if (others.length > 0) {
+    report({
+      code: 'several-nodes',
+      severity: 'error',
+      message: `the input holds ${cluster.nodes.length} Nodes: ${listNodes(cluster.nodes)}`,
+      help: 'say whose rules you want with --node NAME',
+    });
+    return undefined;
+  }
+  return { name: first?.name ?? '', node: first };
+}
+
+const MAX_LISTED = 20;
+
+function listNodes(nodes: readonly Node[]): string {
+  const names = nodes.slice(0, MAX_LISTED).map(({ name }) => name);
+  return names.join(', ') + (nodes.length > MAX_LISTED ? ` and ${nodes.length - MAX_LISTED} more` : '');
+}
+
+function chooseVersion(
+  request: SettingsRequest,
+  node: Node | undefined,
+  assumptions: string[],
+  report: Report,
+): KubeProxyVersion | undefined {
+  if (request.version !== undefined) return request.version;
+  if (node?.version === undefined) {
+    assumptions.push(`kube-proxy ${NEWEST_VERSION.text}, the newest version known here`);
+    return NEWEST_VERSION;
+  }
+  const context = { object: `Node ${node.name}`, origin: node.origin, report };
+  const path = ['status', 'nodeInfo', 'kubeletVersion'];
+  const minor = parseMinor(node.version);
+  if (minor === undefined) {
+    reportAt(
+      context,
+      'error',
+      'unknown-version',
+      path,
+      `${JSON.stringify(node.version)} is not a Kubernetes version such as v1.30.5`,
+      'say which version its kube-proxy has with --kube-version 1.NN',
+    );
+    return undefined;
+  }
+  switch (placeOfMinor(minor)) {
+    case 'known':
+      return kubeProxyVersion(minor);
+    case 'newer':
+      reportAt(
+        context,
+        'warning',
+        'newer-version',
+        path,
+        `the node runs ${node.version}; the newest version known here is ${NEWEST_VERSION.text}, whose rules follow`,
+      );
+      assumptions.push(`the node runs ${node.version}: rules of ${NEWEST_VERSION.text}`);
+      return NEWEST_VERSION;
+    case 'older':
+      reportAt(
+        context,
+        'error',
+        'older-version',
+        path,
+        `the node runs ${node.version}; versions known here are ${KNOWN_VERSIONS}`,
+        'to see the rules of another version all the same, pass --kube-version 1.NN',
+      );
+      return undefined;
+  }
+}
+
+/** False after an error: what a newer version takes and this one refuses. */
+function checkAgainstVersion(
+  configuration: KubeProxyConfiguration,
+  origin: FoundConfiguration['origin'] | undefined,
+  version: KubeProxyVersion,
+  report: Report,
+): boolean {
+  const at = origin === undefined ? {} : { origin };
+  if (configuration.tcpBeLiberal === true && !version.behaviour.honoursTcpBeLiberal) {
+    report({
+      code: 'field-of-newer-version',
+      severity: 'warning',
+      message: `conntrack.tcpBeLiberal has no effect on kube-proxy ${version.text}`,
+      object: 'KubeProxyConfiguration',
+      field: ['conntrack', 'tcpBeLiberal'],
+      ...at,
+    });
+  }
+  if (configuration.nodePortAddresses?.[0] === PRIMARY && !version.behaviour.nodePortAddressesPrimary) {
+    report({
+      code: 'field-of-newer-version',
+      severity: 'error',
+      message: `kube-proxy ${version.text} takes CIDRs alone, not ${PRIMARY} (1.31 and later do)`,
+      object: 'KubeProxyConfiguration',
+      field: ['nodePortAddresses', 0],
+      ...at,
+    });
+    return false;
+  }
+  const missing =
+    configuration.detectLocalMode === 'BridgeInterface' && configuration.bridgeInterface === undefined
+      ? 'bridgeInterface'
+      : configuration.detectLocalMode === 'InterfaceNamePrefix' &&
+          configuration.interfaceNamePrefix === undefined
+        ? 'interfaceNamePrefix'
+        : undefined;
+  if (missing === undefined) return true;
+  report({
+    code: 'no-interface-name',
+    severity: 'error',
+    message: `detectLocalMode ${configuration.detectLocalMode} needs the name of the interface`,
+    object: 'KubeProxyConfiguration',
+    field: ['detectLocal', missing],
+    help: `set it, or pass ${missing === 'bridgeInterface' ? '--pod-bridge-interface' : '--pod-interface-name-prefix'}`,
+    ...at,
+  });
+  return false;
+}
