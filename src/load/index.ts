@@ -1,0 +1,8 @@
+/** Bytes → objects with their places, and the text of messages about them. What other folders may use. */
+export { escapeText } from './escape.ts';
+export type { LoadedObject } from './flatten.ts';
+export { DEFAULT_LIMITS, type LoadLimits } from './limits.ts';
+export { type LoadOptions, type LoadSummary, loadObjects } from './load-objects.ts';
+export { locate } from './locate.ts';
+export { compareDiagnostics, type Locate, renderDiagnostic } from './render.ts';
+export type { Position, Sources } from './sources.ts';

@@ -1,0 +1,213 @@
+/** Inputs as the user named them → objects, one by one. */
+import { statSync } from 'node:fs';
+import type { Diagnostic, Report } from '../diagnostics.ts';
+import { isTextProblem, type TextProblem, toText } from './bytes.ts';
+import { findFiles } from './find-files.ts';
+import type { LoadedObject } from './flatten.ts';
+import { DEFAULT_LIMITS, type LoadLimits } from './limits.ts';
+import { isInputProblem, type RawInput, readFileBytes, readStream } from './read-input.ts';
+import { readText } from './read-text.ts';
+import { createSourceStore, type SourceStore, type Sources } from './sources.ts';
+
+export interface LoadOptions {
+  /** Which objects are handed on; the others are only counted. All are, by default. */
+  readonly wants?: (apiVersion: string, kind: string) => boolean;
+  /** Standard input, for the input `-`: process.stdin in the command. */
+  readonly stdin?: () => AsyncIterable<Uint8Array | string>;
+  readonly limits?: Partial<LoadLimits>;
+}
+
+export interface LoadSummary {
+  /** Files whose text was read, standard input included. */
+  readonly files: number;
+  /** Objects that went to the sink. */
+  readonly objects: number;
+  /** Objects of other kinds, by kind. */
+  readonly skipped: ReadonlyMap<string, number>;
+  /** For `locate` and `compareDiagnostics`: finds the texts again. */
+  readonly sources: Sources;
+}
+
+/**
+ * Reads files, directories (.yaml, .yml and .json in them, at any depth) and `-`, and hands every Kubernetes object
+ * that `wants` takes to `sink`, in the order of the inputs, then of paths, then of the text. Lists are taken apart.
+ * Nothing is kept of an object once the sink returns.
+ *
+ * Whatever cannot be read goes to `report` and does not stop the rest. Throws only what sink, report and wants throw.
+ */
+export async function loadObjects(
+  inputs: readonly string[],
+  sink: (object: LoadedObject) => void,
+  report: Report,
+  options: LoadOptions = {},
+): Promise<LoadSummary> {
+  const run: Run = {
+    sink,
+    report,
+    options,
+    limits: { ...DEFAULT_LIMITS, ...options.limits },
+    store: createSourceStore(),
+    skipped: new Map(),
+    seenFiles: new Set(),
+    files: 0,
+    objects: 0,
+  };
+  const entered = new Set<string>();
+  let found = 0;
+  let stdinRead = false;
+  for (const input of inputs) {
+    if (input === '-') {
+      if (stdinRead) {
+        report(inputProblem('-', 'input-unreadable', "standard input can be read once; '-' was given twice"));
+      } else {
+        stdinRead = true;
+        await readStandardInput(run);
+      }
+    } else if (isDirectory(input)) {
+      const maxFiles = run.limits.maxFiles - found;
+      run.store.begin(input);
+      const files = findFiles(input, { entered, maxFiles, report });
+      found += files.length;
+      for (const file of files) await readFile(run, file, false);
+      if (files.length === 0) {
+        report({
+          code: 'input-empty',
+          severity: 'warning',
+          message: 'no .yaml, .yml or .json file was read in this directory',
+          place: { file: input },
+        });
+      }
+    } else {
+      await readFile(run, input, true);
+    }
+  }
+  return { files: run.files, objects: run.objects, skipped: run.skipped, sources: run.store };
+}
+
+interface Run {
+  readonly sink: (object: LoadedObject) => void;
+  readonly report: Report;
+  readonly options: LoadOptions;
+  readonly limits: LoadLimits;
+  readonly store: SourceStore;
+  readonly skipped: Map<string, number>;
+  /** Device and inode of what was read: a file under two names is read once. */
+  readonly seenFiles: Set<string>;
+  files: number;
+  objects: number;
+}
+
+async function readStandardInput(run: Run): Promise<void> {
+  run.store.begin('-');
+  const { stdin } = run.options;
+  const raw =
+    stdin === undefined
+      ? ({ code: 'input-unreadable', message: 'there is no standard input here' } as const)
+      : await readStream(stdin(), run.limits.maxFileBytes);
+  if (isInputProblem(raw)) run.report(inputProblem('-', raw.code, raw.message, raw.help));
+  else readBytes(run, '-', '-', raw, true);
+}
+
+async function readFile(run: Run, path: string, named: boolean): Promise<void> {
+  run.store.begin(path);
+  const raw = await readFileBytes(path, run.limits.maxFileBytes);
+  if (isInputProblem(raw)) {
+    run.report(inputProblem(path, raw.code, raw.message, raw.help));
+    return;
+  }
+  if (raw.stat !== undefined) {
+    const identity = `${raw.stat.dev}:${raw.stat.ino}`;
+    if (run.seenFiles.has(identity)) {
+      const message = 'this file was read already, by another name or through a link; not read again';
+      run.report({ code: 'file-seen', severity: 'note', message, place: { file: path } });
+      return;
+    }
+    run.seenFiles.add(identity);
+  }
+  readBytes(run, path, path, raw, named);
+}
+
+function readBytes(run: Run, file: string, path: string, raw: RawInput, named: boolean): void {
+  const text = toText(raw.bytes);
+  if (isTextProblem(text)) {
+    run.report(textProblem(file, text, raw.bytes, named));
+    return;
+  }
+  const { stat } = raw;
+  const disk =
+    stat === undefined
+      ? undefined
+      : { path, size: stat.size, mtimeMs: stat.mtimeMs, transcoded: text.transcoded };
+  run.store.hold(file, text.bytes, disk);
+  run.files++;
+  let seen = 0;
+  let reported = 0;
+  const report: Report = (diagnostic) => {
+    reported++;
+    run.report(diagnostic);
+  };
+  const take = (object: LoadedObject): void => {
+    seen++;
+    if (run.options.wants === undefined || run.options.wants(object.apiVersion, object.kind)) {
+      run.objects++;
+      run.sink(object);
+    } else {
+      run.skipped.set(object.kind, (run.skipped.get(object.kind) ?? 0) + 1);
+    }
+  };
+  readText({
+    file,
+    bytes: text.bytes,
+    start: text.start,
+    limits: run.limits,
+    sources: run.store,
+    delivery: { sink: take, report, named },
+    report,
+  });
+  if (named && seen === 0 && reported === 0 && isBlank(text.bytes)) {
+    run.report({ code: 'input-empty', severity: 'warning', message: 'is empty', place: { file } });
+  }
+  run.store.release(file);
+}
+
+function isBlank(bytes: Buffer): boolean {
+  return (
+    bytes.length < 65_536 &&
+    bytes
+      .toString('utf8')
+      .replace(/^\ufeff/, '')
+      .trim() === ''
+  );
+}
+
+function isDirectory(path: string): boolean {
+  try {
+    return statSync(path).isDirectory();
+  } catch {
+    // Reading it as a file says what is wrong.
+    return false;
+  }
+}
+
+function inputProblem(file: string, code: string, message: string, help?: string): Diagnostic {
+  return { code, severity: 'error', message, place: { file }, ...(help === undefined ? {} : { help }) };
+}
+
+/** In a directory, a file that is no text is somebody else's; named by the user, it is a mistake. */
+function textProblem(file: string, problem: TextProblem, bytes: Buffer, named: boolean): Diagnostic {
+  const skipped = problem.code === 'input-not-text' && !named;
+  let position: { line: number; column: number } | undefined;
+  if (problem.code === 'input-encoding' && problem.offset !== undefined) {
+    const before = bytes.subarray(0, problem.offset);
+    const start = before.lastIndexOf(0x0a) + 1;
+    const line = before.toString('latin1').split('\n').length;
+    position = { line, column: before.toString('utf8', start).length + 1 };
+  }
+  return {
+    code: problem.code,
+    severity: skipped ? 'note' : 'error',
+    message: skipped ? `${problem.message}; skipped` : problem.message,
+    place: { file, ...position },
+    ...(problem.help === undefined ? {} : { help: problem.help }),
+  };
+}

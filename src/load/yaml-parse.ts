@@ -1,0 +1,145 @@
+/** One YAML document's text → values, within limits, with problems that say where they are. */
+import { constructFromEvents, EVENT_ID, type Event, parseEvents, YAMLException } from 'js-yaml';
+import { escapeText } from './escape.ts';
+import type { LoadLimits } from './limits.ts';
+import { KUBERNETES_SCHEMA } from './yaml-schema.ts';
+
+/** Why a text is no YAML that we take; `index` counts UTF-16 code units of that text. */
+export class YamlProblem extends Error {
+  readonly code: 'yaml-syntax' | 'duplicate-key' | 'input-limit';
+  readonly index: number;
+  readonly help: string | undefined;
+  /** The text alone may be the reason: an alias to an anchor outside it. */
+  readonly needsMoreText: boolean;
+
+  constructor(
+    code: YamlProblem['code'],
+    index: number,
+    message: string,
+    help?: string,
+    needsMoreText = false,
+  ) {
+    super(message);
+    this.code = code;
+    this.index = index;
+    this.help = help;
+    this.needsMoreText = needsMoreText;
+  }
+}
+
+/**
+ * The documents in `text`, usually one; none where it holds only comments. Throws YamlProblem for whatever is wrong
+ * with the text. Plain scalars mean what they mean to kubectl (yaml-schema.ts).
+ */
+export function parseYaml(text: string, limits: LoadLimits): unknown[] {
+  try {
+    const events = parseEvents(text, { maxDepth: limits.maxDepth });
+    checkAliases(events, text, limits.maxExpandedNodes);
+    return constructFromEvents(events, { source: text, schema: KUBERNETES_SCHEMA });
+  } catch (error) {
+    if (error instanceof YamlProblem) throw error;
+    if (error instanceof YAMLException) throw fromException(error, text, limits);
+    // js-yaml recurses over the nesting; with a larger maxDepth than the stack allows it ends here.
+    if (error instanceof RangeError) {
+      throw new YamlProblem('input-limit', 0, 'is nested too deeply or too large to be read');
+    }
+    throw error;
+  }
+}
+
+/**
+ * Counts the nodes that the document has once each alias stands for a copy of its anchor's node, without making
+ * them: ten levels of ten aliases are a hundred lines and ten billion nodes.
+ */
+function checkAliases(events: readonly Event[], text: string, maxNodes: number): void {
+  if (!events.some((event) => event.type === EVENT_ID.ALIAS)) return;
+  const sizes = new Map<string, number>();
+  const open: { anchor: string | undefined; size: number }[] = [];
+  let size = 0;
+  for (const event of events) {
+    switch (event.type) {
+      case EVENT_ID.DOCUMENT:
+        sizes.clear();
+        open.push({ anchor: undefined, size });
+        size = 0;
+        break;
+      case EVENT_ID.SEQUENCE:
+      case EVENT_ID.MAPPING: {
+        const anchor = anchorOf(event, text);
+        if (anchor !== undefined) sizes.set(anchor, Number.NaN);
+        open.push({ anchor, size });
+        size = 1;
+        break;
+      }
+      case EVENT_ID.SCALAR: {
+        const anchor = anchorOf(event, text);
+        if (anchor !== undefined) sizes.set(anchor, 1);
+        size += 1;
+        break;
+      }
+      case EVENT_ID.ALIAS: {
+        const name = text.slice(event.anchorStart, event.anchorEnd);
+        const aliased = sizes.get(name);
+        if (aliased !== undefined && Number.isNaN(aliased)) {
+          throw new YamlProblem(
+            'yaml-syntax',
+            event.anchorStart - 1,
+            `the alias *${escapeText(name)} stands inside the value that it names`,
+          );
+        }
+        size += aliased ?? 1;
+        if (size > maxNodes) {
+          throw new YamlProblem(
+            'input-limit',
+            event.anchorStart - 1,
+            `aliases make more than ${maxNodes} values out of this document`,
+          );
+        }
+        break;
+      }
+      case EVENT_ID.POP: {
+        const closed = open.pop();
+        if (closed === undefined) break;
+        if (closed.anchor !== undefined) sizes.set(closed.anchor, size);
+        size += closed.size;
+        break;
+      }
+    }
+  }
+}
+
+function anchorOf(event: { anchorStart: number; anchorEnd: number }, text: string): string | undefined {
+  return event.anchorStart === -1 ? undefined : text.slice(event.anchorStart, event.anchorEnd);
+}
+
+function fromException(error: YAMLException, text: string, limits: LoadLimits): YamlProblem {
+  const index = error.mark?.position ?? 0;
+  const { reason } = error;
+  if (reason === 'duplicated mapping key') {
+    const key = /^[^\r\n:'"]{1,100}/.exec(text.slice(index, index + 100))?.[0].trim() ?? '';
+    return new YamlProblem(
+      'duplicate-key',
+      index,
+      `the key ${JSON.stringify(escapeText(key))} stands twice in one mapping`,
+    );
+  }
+  if (reason.startsWith('nesting exceeded')) {
+    return new YamlProblem('input-limit', index, `nested deeper than ${limits.maxDepth} levels`);
+  }
+  return new YamlProblem(
+    'yaml-syntax',
+    index,
+    escapeText(reason),
+    helpFor(text, index),
+    reason.startsWith('unidentified alias'),
+  );
+}
+
+function helpFor(text: string, index: number): string | undefined {
+  const start = Math.max(text.lastIndexOf('\n', index - 1), text.lastIndexOf('\r', index - 1)) + 1;
+  const line = /^[^\r\n]{0,500}/.exec(text.slice(start, start + 500))?.[0] ?? '';
+  if (line.includes('{{'))
+    return 'this looks like a template; render it first, for example helm template CHART | … -';
+  if (/^[ ]*\t/.test(line)) return 'indent with spaces; YAML does not allow tabs there';
+  return undefined;
+}
