@@ -69,7 +69,7 @@ export function kernelIsMissing(): string | undefined {
   const script = `for tool in ip nfacct ${TOOLS.join(' ')}; do
     command -v "$tool" >/dev/null || { echo "$tool is not installed"; exit 1; }
   done
-  unshare -n ip link set lo up 2>&1`;
+  unshare -n sh -c 'ip link set lo up && nfacct add probe' 2>&1`;
   const { status, stdout, error } = spawnSync('sh', ['-c', script], { encoding: 'utf8', env: environment });
   if (error !== undefined) return error.message;
   return status === 0 ? undefined : stdout.trim() || 'no network namespace can be made';
