@@ -1,2 +1,22 @@
+export type { TextFormat } from './detect.ts';
+export { describeFormat, detectFormat } from './detect.ts';
 export type { Match, Target } from './extensions/index.ts';
-export type { AddressMatch, Chain, Counters, Family, InterfaceMatch, ProtocolMatch, Rule, Ruleset, Table } from './ruleset.ts';
+export type { InterfaceAddresses, IpAddr, IpAddrProblem } from './ip-addr.ts';
+export { parseIpAddr } from './ip-addr.ts';
+export type { ParsedSave, ParseOptions, ParseProblem, ParseProblemCode } from './parse.ts';
+export { parseIptablesSave } from './parse.ts';
+export { printRestore, restoreLine } from './print-restore.ts';
+export { canonicalRule, printSave, saveLine } from './print-save.ts';
+export type {
+  AddressMatch,
+  Chain,
+  Command,
+  Counters,
+  Family,
+  InterfaceMatch,
+  ProtocolMatch,
+  Rule,
+  Ruleset,
+  Statement,
+  Table,
+} from './ruleset.ts';

@@ -1,6 +1,7 @@
 import type { Match, Target } from './extensions/index.ts';
+import type { Family } from './family.ts';
 
-export type Family = 'ipv4' | 'ipv6';
+export type { Family } from './family.ts';
 
 /** What one `iptables-save` or `ip6tables-save` holds: the tables of one family. */
 export interface Ruleset {
@@ -9,15 +10,34 @@ export interface Ruleset {
 }
 
 export interface Table {
+  /** `nat`, `filter` …; empty for rules that were read before or without any `*table` line (excerpts). */
   readonly name: string;
   readonly chains: readonly Chain[];
+  /** Restore input only: lines that are neither chain lines nor `-A` (`-X CHAIN`, `-D …`), in order. */
+  readonly commands?: readonly Command[];
+  /**
+   * Restore input only: the order in which rules and commands were written, where it is not chain after chain.
+   * printRestore keeps to it, printSave never does. Rules are the same objects as those in `chains`.
+   */
+  readonly statements?: readonly Statement[];
 }
+
+/** A line of restore input as its words, for example `['-X', 'KUBE-SEP-AAA']`; quoted words keep their quotes. */
+export interface Command {
+  readonly kind: 'command';
+  readonly words: readonly string[];
+}
+
+export type Statement = { readonly kind: 'append'; readonly chain: string; readonly rule: Rule } | Command;
 
 export interface Chain {
   readonly name: string;
   /** `ACCEPT`, `DROP` … of a built-in chain; undefined where a save prints `-`, for chains that users made. */
   readonly policy: string | undefined;
+  /** Absent where they are zero. */
   readonly counters?: Counters;
+  /** `false`: rules name the chain, but no `:CHAIN` line declared it (excerpts); no such line is printed then. */
+  readonly declared?: false;
   readonly rules: readonly Rule[];
 }
 
@@ -44,8 +64,9 @@ export interface Rule {
   readonly fragment?: { readonly negated: boolean };
   readonly matches: readonly Match[];
   readonly target?: Target;
+  /** Present, even if zero, where the rule was printed with them (`iptables-save -c`). */
   readonly counters?: Counters;
-  /** Options that belong to no known place, as they were read: nothing is dropped. */
+  /** Words that belong to no known place, as they were read: nothing is dropped. Quoted words keep their quotes. */
   readonly unparsed?: readonly string[];
 }
 

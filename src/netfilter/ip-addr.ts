@@ -1,0 +1,102 @@
+/**
+ * What `ip addr` prints: `ip -j addr` (JSON) and `ip -o addr` (a line an address). The plain form of several
+ * lines is read too, since people paste it.
+ */
+
+export interface InterfaceAddresses {
+  readonly name: string;
+  /** `192.168.0.2/24`, as printed. */
+  readonly addresses: readonly string[];
+}
+
+export interface IpAddrProblem {
+  /** Counts from 1; undefined where the fault has no line. */
+  readonly line?: number;
+  readonly message: string;
+}
+
+export interface IpAddr {
+  readonly interfaces: readonly InterfaceAddresses[];
+  readonly problems: readonly IpAddrProblem[];
+}
+
+/** Reads any of the forms; text that is none of them is a problem. Addresses are not judged here. */
+export function parseIpAddr(text: string): IpAddr {
+  const body = text.replace(/^\ufeff/, '').trimStart();
+  return body.startsWith('[') ? parseJson(body) : parseLines(text);
+}
+
+function parseJson(text: string): IpAddr {
+  let value: unknown;
+  try {
+    value = JSON.parse(text);
+  } catch (error) {
+    return { interfaces: [], problems: [{ message: `not the output of ip -j addr: ${String(error)}` }] };
+  }
+  const interfaces: InterfaceAddresses[] = [];
+  const problems: IpAddrProblem[] = [];
+  for (const item of Array.isArray(value) ? value : []) {
+    const name = property(item, 'ifname');
+    // `ip -j addr show dev X` prints an empty object for every other interface.
+    if (typeof name !== 'string') continue;
+    const info = property(item, 'addr_info');
+    const addresses: string[] = [];
+    for (const entry of Array.isArray(info) ? info : []) {
+      const local = property(entry, 'local');
+      const prefix = property(entry, 'prefixlen');
+      if (typeof local === 'string' && typeof prefix === 'number') addresses.push(`${local}/${prefix}`);
+    }
+    interfaces.push({ name, addresses });
+  }
+  if (interfaces.length === 0) problems.push({ message: 'no interface in the output of ip -j addr' });
+  return { interfaces, problems };
+}
+
+function property(value: unknown, key: string): unknown {
+  return typeof value === 'object' && value !== null && Object.hasOwn(value, key)
+    ? (value as Record<string, unknown>)[key]
+    : undefined;
+}
+
+/** `2: eth0@if3: <BROADCAST,…>` opens an interface in the plain form. */
+const HEAD = /^\d+:\s+([^\s:@]+)(?:@[^\s:]+)?:\s/;
+/** `2: eth0    inet 192.168.0.2/24 brd …` is a whole address in the one-line form. */
+const ONE_LINE = /^\d+:\s+(\S+)\s+inet6?\s+(\S+)/;
+const ADDRESS = /^\s+inet6?\s+(\S+)/;
+
+function parseLines(text: string): IpAddr {
+  const interfaces = new Map<string, string[]>();
+  const problems: IpAddrProblem[] = [];
+  let current: string | undefined;
+  const addressesOf = (name: string) => {
+    const known = interfaces.get(name);
+    if (known !== undefined) return known;
+    const fresh: string[] = [];
+    interfaces.set(name, fresh);
+    return fresh;
+  };
+  text.split(/\r?\n/).forEach((line, index) => {
+    if (line.trim() === '' || line.startsWith('#')) return;
+    const oneLine = ONE_LINE.exec(line);
+    if (oneLine?.[1] !== undefined && oneLine[2] !== undefined) {
+      addressesOf(oneLine[1].replace(/@.*/, '')).push(oneLine[2]);
+      return;
+    }
+    const head = HEAD.exec(line);
+    if (head?.[1] !== undefined) {
+      current = head[1];
+      addressesOf(current);
+      return;
+    }
+    const address = ADDRESS.exec(line);
+    if (address?.[1] !== undefined && current !== undefined) {
+      addressesOf(current).push(address[1]);
+      return;
+    }
+    // Link layer, lifetimes, statistics: indented lines of the plain form.
+    if (current !== undefined && /^\s/.test(line)) return;
+    problems.push({ line: index + 1, message: 'not a line of ip -o addr or ip addr' });
+  });
+  if (interfaces.size === 0 && problems.length === 0) problems.push({ message: 'no interface in this text' });
+  return { interfaces: [...interfaces].map(([name, addresses]) => ({ name, addresses })), problems };
+}

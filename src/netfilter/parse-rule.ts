@@ -1,0 +1,337 @@
+/*
+ * Words of one rule → Rule. The grouping is that of iptables' getopt loop: options may come in any order; one
+ * that is not basic belongs to the match opened last that has it, else to the target, else to the match of the
+ * protocol, which it opens (`-p tcp --dport 80`). An extension that is not known here takes all words up to the
+ * next basic option. Nothing is dropped: a match or target with a word that is not understood is kept as
+ * unknown with all its words, and a word without any owner is kept in `unparsed`.
+ */
+import type { GivenOption, MatchExtension, OptionShape } from './extensions/extension.ts';
+import type { KnownMatch, KnownTarget, Match, Target } from './extensions/index.ts';
+import { foreignTargets, matchExtensions, targetExtensions } from './extensions/index.ts';
+import { canonicalProtocol } from './protocols.ts';
+import type { AddressMatch, Counters, Rule } from './ruleset.ts';
+import type { Words } from './words.ts';
+import { keptWord } from './words.ts';
+
+export interface ParsedRule {
+  readonly rule: Rule;
+  /** Text of a `# comment` behind the rule, as people write into dumps; iptables knows no such thing. */
+  readonly trailingComment: string | undefined;
+}
+
+type Draft = { -readonly [K in keyof Rule]: Rule[K] } & { matches: Match[] };
+type AnyExtension = MatchExtension<KnownMatch> | MatchExtension<KnownTarget>;
+
+/** A match or target whose options are being collected. */
+interface Owner<E extends AnyExtension> {
+  readonly name: string;
+  readonly extension: E | undefined;
+  readonly given: GivenOption[];
+  /** Where its words are: from, to, from, to … */
+  readonly spans: number[];
+  /** Something among its words was not understood. */
+  broken: boolean;
+}
+
+type MatchOwner = Owner<MatchExtension<KnownMatch>>;
+type TargetOwner = Owner<MatchExtension<KnownTarget>>;
+
+interface State {
+  readonly words: Words;
+  readonly draft: Draft;
+  readonly owners: MatchOwner[];
+  target: TargetOwner | undefined;
+  goto: boolean;
+  /** Opened last: takes what nobody else has. */
+  current: MatchOwner | TargetOwner | undefined;
+  unparsed: string[] | undefined;
+}
+
+/** Every option in use, under every spelling, by extension. */
+const shapes = new Map<AnyExtension, ReadonlyMap<string, OptionShape>>();
+for (const extension of [...matchExtensions.values(), ...targetExtensions.values()]) {
+  shapes.set(extension, new Map(Object.entries(extension.options)));
+}
+
+/** Matches that are unknown here, and that a protocol opens by itself as tcp and udp do. */
+const implicitForeign = new Map([
+  ['--icmp-type', 'icmp'],
+  ['--icmpv6-type', 'icmp6'],
+]);
+
+const LONG_BASIC = new Map([
+  ['--source', 's'],
+  ['--src', 's'],
+  ['--destination', 'd'],
+  ['--dst', 'd'],
+  ['--in-interface', 'i'],
+  ['--out-interface', 'o'],
+  ['--protocol', 'p'],
+  ['--proto', 'p'],
+  ['--fragments', 'f'],
+  ['--fragment', 'f'],
+  ['--match', 'm'],
+  ['--jump', 'j'],
+  ['--goto', 'g'],
+  ['--set-counters', 'c'],
+]);
+const SHORT_BASIC = 'sdiopfmjgc';
+
+/** Reads the words behind `-A CHAIN`, from the word number `from` on. */
+export function parseRule(words: Words, from: number): ParsedRule {
+  const state: State = {
+    words,
+    draft: { matches: [] },
+    owners: [],
+    target: undefined,
+    goto: false,
+    current: undefined,
+    unparsed: undefined,
+  };
+  const { texts, quoted } = words;
+  let trailingComment: string | undefined;
+  for (let i = from; i < words.count; ) {
+    const word = texts[i] ?? '';
+    if (quoted[i] === 1) i = stray(state, i, i + 1);
+    else if (word.charCodeAt(0) === HASH) {
+      trailingComment = texts.slice(i, words.count).join(' ');
+      break;
+    } else if (word === '!') i = negated(state, i);
+    else i = option(state, i, i, word, false);
+  }
+  return { rule: finish(state), trailingComment };
+}
+
+const HASH = 35;
+const DASH = 45;
+
+/** The letter of a basic option, or ''. */
+function basicLetter(word: string): string {
+  if (word.charCodeAt(0) !== DASH) return '';
+  if (word.length === 2) return SHORT_BASIC.includes(word.charAt(1)) ? word.charAt(1) : '';
+  return LONG_BASIC.get(word) ?? '';
+}
+
+function negated(state: State, at: number): number {
+  const next = at + 1;
+  const { words } = state;
+  const word = next < words.count && words.quoted[next] === 0 ? words.texts[next] : undefined;
+  if (word === undefined || word.charCodeAt(0) !== DASH) return stray(state, at, next);
+  return option(state, at, next, word, true);
+}
+
+/** One option: its first word (perhaps `!`) is number `from`, its name number `at`. Returns the next word's number. */
+function option(state: State, from: number, at: number, word: string, isNegated: boolean): number {
+  const letter = basicLetter(word);
+  if (letter === '') return extensionOption(state, from, at, word, isNegated);
+  if (letter === 'm' || letter === 'j' || letter === 'g' || letter === 'c') {
+    const value = state.words.texts[at + 1];
+    if (isNegated || at + 1 >= state.words.count || value === undefined) return stray(state, from, at + 1);
+    if (letter === 'm') openMatch(state, at, value);
+    else if (letter === 'c') return setCounters(state, at);
+    else openTarget(state, at, value, letter === 'g');
+    return at + 2;
+  }
+  return addressOption(state, from, at, letter, isNegated);
+}
+
+function addressOption(state: State, from: number, at: number, letter: string, isNegated: boolean): number {
+  const { words, draft } = state;
+  if (letter === 'f') {
+    if (draft.fragment !== undefined) return unowned(state, from, at + 1);
+    draft.fragment = { negated: isNegated };
+    return at + 1;
+  }
+  let place = at + 1;
+  let inverted = isNegated;
+  // The spelling of iptables 1.3: `-s ! 10.0.0.1`.
+  if (!inverted && words.texts[place] === '!' && words.quoted[place] === 0 && place + 1 < words.count) {
+    inverted = true;
+    place++;
+  }
+  const value = place < words.count ? words.texts[place] : undefined;
+  if (value === undefined) return unowned(state, from, at + 1);
+  const next = place + 1;
+  switch (letter) {
+    case 's':
+      if (draft.source !== undefined) return unowned(state, from, next);
+      draft.source = parseAddress(value, inverted);
+      return next;
+    case 'd':
+      if (draft.destination !== undefined) return unowned(state, from, next);
+      draft.destination = parseAddress(value, inverted);
+      return next;
+    case 'i':
+      if (draft.inInterface !== undefined) return unowned(state, from, next);
+      draft.inInterface = { negated: inverted, name: value };
+      return next;
+    case 'o':
+      if (draft.outInterface !== undefined) return unowned(state, from, next);
+      draft.outInterface = { negated: inverted, name: value };
+      return next;
+    default:
+      if (draft.protocol !== undefined) return unowned(state, from, next);
+      draft.protocol = { negated: inverted, protocol: value };
+      return next;
+  }
+}
+
+function parseAddress(text: string, isNegated: boolean): AddressMatch {
+  const slash = text.indexOf('/');
+  if (slash < 0) return { negated: isNegated, address: text };
+  return { negated: isNegated, address: text.slice(0, slash), prefix: text.slice(slash + 1) };
+}
+
+function setCounters(state: State, at: number): number {
+  const { words, draft } = state;
+  const packets = words.texts[at + 1] ?? '';
+  const bytes = at + 2 < words.count ? (words.texts[at + 2] ?? '') : '';
+  const counters = parseCounters(packets, bytes);
+  if (counters === undefined || draft.counters !== undefined) return unowned(state, at, at + 1);
+  draft.counters = counters;
+  return at + 3;
+}
+
+/** Packets and bytes of `[12:3400]` or `-c 12 3400`. */
+export function parseCounters(packets: string, bytes: string): Counters | undefined {
+  if (!/^\d{1,20}$/.test(packets) || !/^\d{1,20}$/.test(bytes)) return undefined;
+  return { packets: BigInt(packets), bytes: BigInt(bytes) };
+}
+
+function openMatch(state: State, at: number, name: string): void {
+  const extension = state.words.quoted[at + 1] === 0 ? matchExtensions.get(name) : undefined;
+  const owner = { name, extension, given: [], spans: [], broken: false };
+  state.owners.push(owner);
+  state.current = owner;
+}
+
+function openTarget(state: State, at: number, name: string, isGoto: boolean): void {
+  // iptables takes one target; of several the last is kept as such, and the words of the others with it.
+  if (state.target !== undefined) {
+    keepUnparsed(state, state.goto ? ['-g', state.target.name] : ['-j', state.target.name]);
+    keepUnparsed(state, wordsOf(state, state.target));
+  }
+  const extension = isGoto || state.words.quoted[at + 1] === 1 ? undefined : targetExtensions.get(name);
+  state.target = { name, extension, given: [], spans: [], broken: false };
+  state.goto = isGoto;
+  state.current = state.target;
+}
+
+function extensionOption(state: State, from: number, at: number, word: string, isNegated: boolean): number {
+  const equals = word.startsWith('--') ? word.indexOf('=') : -1;
+  const name = equals < 0 ? word : word.slice(0, equals);
+  const owner = ownerOf(state, name);
+  const shape = owner?.extension && shapes.get(owner.extension)?.get(name);
+  if (owner === undefined || shape === undefined) return stray(state, from, at + 1);
+  const { texts, quoted, count } = state.words;
+  const values: string[] = [];
+  let next = at + 1;
+  let inverted = isNegated;
+  if (equals >= 0) values.push(word.slice(equals + 1));
+  else if (!inverted && shape.negatable && shape.values > 0 && texts[next] === '!' && quoted[next] === 0) {
+    inverted = true;
+    next++;
+  }
+  while (values.length < shape.values && next < count) values.push(texts[next++] ?? '');
+  const canonicalName = shape.as ?? name;
+  if (values.length !== shape.values || (inverted && !shape.negatable)) owner.broken = true;
+  if (!shape.repeatable && owner.given.some((option) => option.name === canonicalName)) owner.broken = true;
+  owner.given.push({ name: canonicalName, negated: inverted, values });
+  owner.spans.push(from, next);
+  return next;
+}
+
+/** Whose option this is; opens the protocol's match if it is that one's. */
+function ownerOf(state: State, name: string): MatchOwner | TargetOwner | undefined {
+  const { current, owners, target, draft } = state;
+  if (current?.extension !== undefined && shapes.get(current.extension)?.has(name)) return current;
+  const isForeign = current !== undefined && current.extension === undefined;
+  for (let i = owners.length - 1; i >= 0; i--) {
+    const owner = owners[i];
+    if (owner?.extension === undefined || !shapes.get(owner.extension)?.has(name)) continue;
+    // An unknown extension keeps its words, but ports are the protocol's in any case.
+    return isForeign && !isProtocolMatch(owner.name) ? undefined : owner;
+  }
+  if (!isForeign && target?.extension !== undefined && shapes.get(target.extension)?.has(name)) return target;
+  if (draft.protocol === undefined || draft.protocol.negated) return undefined;
+  const protocol = canonicalProtocol(draft.protocol.protocol);
+  const extension = isProtocolMatch(protocol) ? matchExtensions.get(protocol) : undefined;
+  const opened = extension && shapes.get(extension)?.has(name) ? protocol : implicitForeign.get(name);
+  if (opened === undefined || (isForeign && opened !== protocol)) return undefined;
+  if (owners.some((owner) => owner.name === opened)) return undefined;
+  const owner: MatchOwner = {
+    name: opened,
+    extension: matchExtensions.get(opened),
+    given: [],
+    spans: [],
+    broken: false,
+  };
+  owners.push(owner);
+  // A target stays the one that takes what follows: `-j DNAT --dport 80 --to 10.0.0.1`.
+  if (owner.extension === undefined || current !== target) state.current = owner;
+  return owner;
+}
+
+function isProtocolMatch(name: string): boolean {
+  return name === 'tcp' || name === 'udp' || name === 'sctp';
+}
+
+/** Words that nobody declares: they are the current extension's, which is unknown then. */
+function stray(state: State, from: number, to: number): number {
+  const { current } = state;
+  if (current === undefined) return unowned(state, from, to);
+  current.broken = true;
+  current.spans.push(from, to);
+  return to;
+}
+
+function unowned(state: State, from: number, to: number): number {
+  keepUnparsed(state, wordsBetween(state, from, to));
+  return to;
+}
+
+function keepUnparsed(state: State, words: readonly string[]): void {
+  state.unparsed ??= [];
+  state.unparsed.push(...words);
+}
+
+function wordsBetween({ words }: State, from: number, to: number): string[] {
+  const kept: string[] = [];
+  for (let i = from; i < to; i++) kept.push(keptWord(words.texts[i] ?? '', words.quoted[i] === 1));
+  return kept;
+}
+
+function wordsOf(state: State, owner: Owner<AnyExtension>): string[] {
+  const kept: string[] = [];
+  for (let i = 0; i < owner.spans.length; i += 2) {
+    kept.push(...wordsBetween(state, owner.spans[i] ?? 0, owner.spans[i + 1] ?? 0));
+  }
+  return kept;
+}
+
+function finish(state: State): Rule {
+  const { draft, owners, target } = state;
+  for (const owner of owners) {
+    const known = owner.broken ? undefined : owner.extension?.parse(owner.given);
+    draft.matches.push(known ?? { kind: 'unknown', name: owner.name, words: wordsOf(state, owner) });
+  }
+  if (target !== undefined) draft.target = finishTarget(state, target);
+  if (state.unparsed !== undefined) draft.unparsed = state.unparsed;
+  return draft;
+}
+
+function finishTarget(state: State, owner: TargetOwner): Target {
+  const { name, extension } = owner;
+  if (extension !== undefined && !owner.broken) {
+    const known = extension.parse(owner.given);
+    if (known !== undefined) return known;
+  }
+  if (owner.broken || extension !== undefined) {
+    if (!state.goto) return { kind: 'unknown', name, words: wordsOf(state, owner) };
+    keepUnparsed(state, wordsOf(state, owner));
+  }
+  if (state.goto) return { kind: 'jump', chain: name, goto: true };
+  if (name === 'ACCEPT' || name === 'DROP' || name === 'RETURN' || name === 'QUEUE') return { kind: name };
+  if (foreignTargets.has(name)) return { kind: 'unknown', name, words: [] };
+  return { kind: 'jump', chain: name, goto: false };
+}

@@ -1,0 +1,438 @@
+/*
+ * Text of iptables-save (1.4 to 1.8, legacy and nft), or input of iptables-restore, → Ruleset. Made for what
+ * people really hand in: cut off, quoted with `>`, pasted between other lines, with CRLF, by hand. Nothing is
+ * dropped in silence and nothing throws: what cannot be used is a problem with the number of its line.
+ */
+import type { Severity } from '../diagnostics.ts';
+import type { TextFormat } from './detect.ts';
+import { describeFormat, detectFormat } from './detect.ts';
+import { parseCounters, parseRule } from './parse-rule.ts';
+import type { Chain, Command, Counters, Family, Rule, Ruleset, Statement, Table } from './ruleset.ts';
+import type { Words } from './words.ts';
+import { keptWord, newWords, readWords } from './words.ts';
+
+export type ParseProblemCode =
+  | 'not-iptables-save'
+  | 'empty-dump'
+  | 'no-table-header'
+  | 'no-commit'
+  | 'duplicate-table'
+  | 'mixed-families'
+  | 'legacy-tables-present'
+  | 'quoted-lines'
+  | 'unterminated-quote'
+  | 'line-feed-in-quotes'
+  | 'unreadable-line'
+  | 'trailing-comment'
+  | 'undeclared-chain'
+  | 'duplicate-chain'
+  | 'unparsed-words'
+  | 'restore-command'
+  | 'more-problems';
+
+export interface ParseProblem {
+  readonly code: ParseProblemCode;
+  readonly severity: Severity;
+  /** What was found; one line, no final stop. */
+  readonly message: string;
+  /** Counts from 1. */
+  readonly line: number;
+  /** What to do about it. */
+  readonly help?: string;
+}
+
+export interface ParsedSave {
+  readonly ruleset: Ruleset;
+  /** In the order of the lines. An error among them means that the ruleset is empty or has holes. */
+  readonly problems: readonly ParseProblem[];
+  /** What the text looked like; with anything but `iptables-save` and `unknown` the ruleset is empty. */
+  readonly format: TextFormat;
+}
+
+export interface ParseOptions {
+  /** Whose text this is; without it told from the header comment, else from the addresses, else IPv4. */
+  readonly family?: Family;
+  /** Keep the order of all rules and commands in `Table.statements`: for restore input that is printed again. */
+  readonly keepOrder?: boolean;
+}
+
+/** Of one code so many are reported one by one. */
+const MOST_OF_A_KIND = 50;
+
+type ChainDraft = { -readonly [K in keyof Chain]: Chain[K] } & { rules: Rule[] };
+
+interface TableDraft {
+  readonly name: string;
+  readonly chains: Map<string, ChainDraft>;
+  readonly commands: Command[];
+  readonly statements: Statement[] | undefined;
+  readonly line: number;
+}
+
+interface State {
+  readonly text: string;
+  readonly keepOrder: boolean;
+  readonly words: Words;
+  readonly tables: TableDraft[];
+  table: TableDraft | undefined;
+  chain: ChainDraft | undefined;
+  readonly problems: ParseProblem[];
+  readonly counts: Map<ParseProblemCode, number>;
+  line: number;
+  sawIPv4: boolean;
+  sawIPv6: boolean;
+  headerFamily: Family | undefined;
+}
+
+/**
+ * Reads a dump. Never throws. Rules before any `*table` line come back under a table with the name ''
+ * (problem `no-table-header`); a table that is given twice comes back twice (`duplicate-table`); a table
+ * without COMMIT is taken as it is (`no-commit`: the text was cut off). A text of another kind gives an empty
+ * ruleset and the error `not-iptables-save`, which names the kind and the command to use instead.
+ */
+export function parseIptablesSave(text: string, options: ParseOptions = {}): ParsedSave {
+  const state: State = {
+    text,
+    keepOrder: options.keepOrder ?? false,
+    words: newWords(),
+    tables: [],
+    table: undefined,
+    chain: undefined,
+    problems: [],
+    counts: new Map(),
+    line: 1,
+    sawIPv4: false,
+    sawIPv6: false,
+    headerFamily: undefined,
+  };
+  const format = detectFormat(text);
+  if (format === 'iptables-save' || format === 'unknown') readLines(state);
+  else refuse(state, format);
+  if (format === 'unknown' && state.tables.length === 0) {
+    state.problems.length = 0;
+    refuse(state, format);
+  }
+  summarize(state);
+  const family = options.family ?? state.headerFamily ?? familyOf(state);
+  return { ruleset: { family, tables: state.tables.map(finishTable) }, problems: state.problems, format };
+}
+
+function refuse(state: State, format: TextFormat): void {
+  state.line = 1;
+  if (format === 'empty') {
+    report(state, 'empty-dump', 'error', 'the dump is empty', 'take it with: iptables-save');
+    return;
+  }
+  const message = `this looks like ${describeFormat(format)}, not like that of iptables-save`;
+  report(state, 'not-iptables-save', 'error', message, insteadOf(format));
+}
+
+function insteadOf(format: TextFormat): string {
+  switch (format) {
+    case 'ipvsadm -Ln':
+    case 'ipvsadm -Sn':
+      return 'take the rules with: iptables-save; and the virtual servers with: ipvsadm -Sn';
+    case 'ipset list':
+    case 'ipset save':
+      return 'take the rules with: iptables-save; and the sets with: ipset save';
+    case 'nft ruleset':
+      return 'take the rules with: iptables-nft-save';
+    case 'iptables -L':
+    case 'iptables -S':
+      return `take iptables-save instead: ${format} leaves out ${format === 'iptables -L' ? 'much of each rule' : 'the names of the tables'}`;
+    default:
+      return 'take the rules with: iptables-save (IPv6: ip6tables-save)';
+  }
+}
+
+function report(
+  state: State,
+  code: ParseProblemCode,
+  severity: Severity,
+  message: string,
+  help?: string,
+): void {
+  const count = (state.counts.get(code) ?? 0) + 1;
+  state.counts.set(code, count);
+  if (count > MOST_OF_A_KIND) return;
+  state.problems.push({ code, severity, message, line: state.line, ...(help !== undefined && { help }) });
+}
+
+function summarize(state: State): void {
+  for (const [code, count] of state.counts) {
+    if (count <= MOST_OF_A_KIND) continue;
+    const message = `${count - MOST_OF_A_KIND} more problems of the kind ${code}`;
+    state.problems.push({ code: 'more-problems', severity: 'note', message, line: state.line });
+  }
+}
+
+function familyOf(state: State): Family {
+  if (state.sawIPv4 || state.sawIPv6) return state.sawIPv6 ? 'ipv6' : 'ipv4';
+  return /icmp6-|-p (?:ipv6-icmp|icmpv6)|--mask ffff:|--to-destination \[/.test(state.text) ? 'ipv6' : 'ipv4';
+}
+
+function finishTable(draft: TableDraft): Table {
+  return {
+    name: draft.name,
+    chains: [...draft.chains.values()],
+    ...(draft.commands.length > 0 && { commands: draft.commands }),
+    ...(draft.statements !== undefined && { statements: draft.statements }),
+  };
+}
+
+const TAB = 9;
+const RETURN = 13;
+const BLANK = 32;
+const HASH = 35;
+const STAR = 42;
+const DASH = 45;
+const COLON = 58;
+const GREATER = 62;
+const BRACKET = 91;
+
+function readLines(state: State): void {
+  const { text } = state;
+  let pos = text.charCodeAt(0) === 0xfeff ? 1 : 0;
+  while (pos < text.length) {
+    const feed = text.indexOf('\n', pos);
+    const lineEnd = feed < 0 ? text.length : feed;
+    let start = pos;
+    let code = text.charCodeAt(start);
+    if (code === GREATER && start < lineEnd) {
+      if (!state.counts.has('quoted-lines')) report(state, 'quoted-lines', 'note', 'lines are quoted with >');
+    }
+    while (start < lineEnd && (code === GREATER || code === BLANK || code === TAB))
+      code = text.charCodeAt(++start);
+    const end = lineEnd > start && text.charCodeAt(lineEnd - 1) === RETURN ? lineEnd - 1 : lineEnd;
+    const read = end > start ? readLine(state, start, end, code) : end;
+    if (read <= lineEnd) {
+      pos = lineEnd + 1;
+      state.line++;
+    } else {
+      pos = read + 1;
+      state.line += 1 + state.words.lineFeeds;
+    }
+  }
+  endTable(state, 'the text ends');
+}
+
+/** Reads one line; returns where it ended, which is later than `end` if a quoted text runs over its end. */
+function readLine(state: State, start: number, end: number, code: number): number {
+  switch (code) {
+    case HASH:
+      headerComment(state, state.text.slice(start, end));
+      return end;
+    case STAR:
+      startTable(state, state.text.slice(start + 1, end).trim());
+      return end;
+    case COLON:
+      chainLine(state, start + 1, end);
+      return end;
+    case DASH:
+    case BRACKET:
+      return ruleOrCommand(state, start, end, code === BRACKET);
+    default:
+      if (state.text.slice(start, end).trimEnd() === 'COMMIT') commit(state);
+      else unreadable(state, start, end);
+      return end;
+  }
+}
+
+function headerComment(state: State, comment: string): void {
+  if (/tables-legacy tables present/.test(comment)) {
+    const help =
+      'take both dumps: iptables-nft-save and iptables-legacy-save; both sets of rules are in force';
+    report(
+      state,
+      'legacy-tables-present',
+      'warning',
+      'the node has rules in the legacy back end besides these',
+      help,
+    );
+  }
+  const generated = /^#\s*Generated by (ip6?)tables(?:-nft|-legacy)?-save/.exec(comment);
+  if (generated === null) return;
+  const family: Family = generated[1] === 'ip6' ? 'ipv6' : 'ipv4';
+  if (
+    state.headerFamily !== undefined &&
+    state.headerFamily !== family &&
+    !state.counts.has('mixed-families')
+  ) {
+    const help = 'keep the output of iptables-save and ip6tables-save in a file each';
+    report(state, 'mixed-families', 'error', 'the text holds rules of both IPv4 and IPv6', help);
+  }
+  state.headerFamily ??= family;
+}
+
+function startTable(state: State, name: string): void {
+  endTable(state, `the table ${name} begins`);
+  if (name === '') {
+    report(state, 'unreadable-line', 'warning', 'a table line without a name');
+    return;
+  }
+  if (state.tables.some((table) => table.name === name)) {
+    report(state, 'duplicate-table', 'warning', `the table ${name} is there more than once`);
+  }
+  openTable(state, name);
+}
+
+function openTable(state: State, name: string): TableDraft {
+  const statements = state.keepOrder ? [] : undefined;
+  const table: TableDraft = { name, chains: new Map(), commands: [], statements, line: state.line };
+  state.tables.push(table);
+  state.table = table;
+  state.chain = undefined;
+  return table;
+}
+
+function commit(state: State): void {
+  if (state.table === undefined) report(state, 'unreadable-line', 'warning', 'COMMIT without a table');
+  state.table = undefined;
+  state.chain = undefined;
+}
+
+function endTable(state: State, what: string): void {
+  const { table } = state;
+  if (table !== undefined && table.name !== '') {
+    const message = `the table ${table.name} (line ${table.line}) has no COMMIT before ${what}`;
+    report(state, 'no-commit', 'warning', message, 'the dump may be cut off: take it again');
+  }
+  state.table = undefined;
+  state.chain = undefined;
+}
+
+/** The table of a rule that stands in none: excerpts, made with grep or cut from the middle. */
+function currentTable(state: State): TableDraft {
+  if (state.table !== undefined) return state.table;
+  const help = 'take the whole output of iptables-save: a rule means nothing without its table';
+  report(state, 'no-table-header', 'error', 'rules without a *table line before them', help);
+  return openTable(state, '');
+}
+
+/** `:NAME POLICY [packets:bytes]`; old versions print no counters, and neither do people. */
+function chainLine(state: State, start: number, end: number): void {
+  const { words } = state;
+  readWords(state.text, start, end, words);
+  const [name, policy = '-', counters] = words.texts.slice(0, words.count);
+  if (name === undefined || words.count > 3) {
+    unreadable(state, start - 1, end);
+    return;
+  }
+  const table = currentTable(state);
+  const pair = counters === undefined ? null : /^\[(\d+):(\d+)\]$/.exec(counters);
+  const parsed = pair === null ? undefined : nonZero(parseCounters(pair[1] ?? '', pair[2] ?? ''));
+  if (counters !== undefined && pair === null) {
+    report(
+      state,
+      'unreadable-line',
+      'warning',
+      `the chain ${name} has no counters but ${JSON.stringify(counters)}`,
+    );
+  }
+  const chain: ChainDraft = table.chains.get(name) ?? { name, policy: undefined, rules: [] };
+  if (table.chains.has(name) && chain.declared !== false) {
+    report(state, 'duplicate-chain', 'note', `the chain ${name} is declared more than once`);
+  }
+  delete chain.declared;
+  chain.policy = policy === '-' ? undefined : policy;
+  if (parsed !== undefined) chain.counters = parsed;
+  table.chains.set(name, chain);
+}
+
+function nonZero(counters: Counters | undefined): Counters | undefined {
+  return counters === undefined || (counters.packets === 0n && counters.bytes === 0n) ? undefined : counters;
+}
+
+function ruleOrCommand(state: State, start: number, end: number, hasCounters: boolean): number {
+  const { words } = state;
+  const read = readWords(state.text, start, end, words);
+  const at = hasCounters ? 1 : 0;
+  const command = words.texts[at] ?? '';
+  const isAppend =
+    words.count > at + 1 && words.quoted[at] === 0 && (command === '-A' || command === '--append');
+  const counters = hasCounters ? leadingCounters(words.texts[0] ?? '') : undefined;
+  if (hasCounters && (counters === undefined || !isAppend)) unreadable(state, start, end);
+  else if (isAppend) appendRule(state, at + 1, counters);
+  else restoreCommand(state, command, start, end);
+  if (words.unterminated) {
+    const help = 'iptables-restore takes the rest of the line, its end included, as part of the text';
+    report(state, 'unterminated-quote', 'error', 'a quote is opened and never closed', help);
+  } else if (words.lineFeeds > 0) {
+    report(state, 'line-feed-in-quotes', 'warning', 'a quoted text runs over the end of its line');
+  }
+  return read;
+}
+
+function leadingCounters(word: string): Counters | undefined {
+  const colon = word.indexOf(':');
+  return word.endsWith(']') ? parseCounters(word.slice(1, colon), word.slice(colon + 1, -1)) : undefined;
+}
+
+function appendRule(state: State, at: number, counters: Counters | undefined): void {
+  const { words } = state;
+  const table = currentTable(state);
+  const name = words.texts[at] ?? '';
+  const chain = state.chain?.name === name ? state.chain : ruleChain(state, table, name);
+  state.chain = chain;
+  const { rule, trailingComment } = parseRule(words, at + 1);
+  const kept = counters === undefined ? rule : { ...rule, counters };
+  chain.rules.push(kept);
+  table.statements?.push({ kind: 'append', chain: name, rule: kept });
+  noteFamily(state, rule);
+  if (trailingComment !== undefined) {
+    const help = 'iptables-restore would not take this line';
+    report(
+      state,
+      'trailing-comment',
+      'warning',
+      `a comment behind the rule was left out: ${trailingComment}`,
+      help,
+    );
+  }
+  if (rule.unparsed !== undefined) {
+    const message = `words that belong to no option known here: ${rule.unparsed.join(' ')}`;
+    report(state, 'unparsed-words', 'warning', message);
+  }
+}
+
+function ruleChain(state: State, table: TableDraft, name: string): ChainDraft {
+  const known = table.chains.get(name);
+  if (known !== undefined) return known;
+  const chain: ChainDraft = { name, policy: undefined, declared: false, rules: [] };
+  table.chains.set(name, chain);
+  if (table.name !== '') report(state, 'undeclared-chain', 'warning', `no line declares the chain ${name}`);
+  return chain;
+}
+
+function noteFamily(state: State, rule: Rule): void {
+  const address = rule.source?.address ?? rule.destination?.address;
+  if (address === undefined) return;
+  if (address.includes(':')) state.sawIPv6 = true;
+  else if (address.includes('.')) state.sawIPv4 = true;
+}
+
+const COMMANDS =
+  /^-[IDRXNPFZE]$|^--(?:insert|delete|replace|delete-chain|new-chain|policy|flush|zero|rename-chain)$/;
+
+/** What restore input may hold besides chain lines and `-A`: kept word by word, and declared chains noted. */
+function restoreCommand(state: State, command: string, start: number, end: number): void {
+  const { words } = state;
+  if (words.quoted[0] === 1 || !COMMANDS.test(command)) {
+    unreadable(state, start, end);
+    return;
+  }
+  const table = currentTable(state);
+  const texts: string[] = [];
+  for (let i = 0; i < words.count; i++) texts.push(keptWord(words.texts[i] ?? '', words.quoted[i] === 1));
+  const statement: Command = { kind: 'command', words: texts };
+  table.commands.push(statement);
+  table.statements?.push(statement);
+  report(state, 'restore-command', 'note', `a command of restore input, not of a dump: ${texts.join(' ')}`);
+}
+
+function unreadable(state: State, start: number, end: number): void {
+  const text = state.text.slice(start, Math.min(end, start + 80)).trimEnd();
+  if (text === '') return;
+  const more = end > start + 80 ? '…' : '';
+  report(state, 'unreadable-line', 'warning', `not a line of iptables-save: ${JSON.stringify(text)}${more}`);
+}

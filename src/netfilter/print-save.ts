@@ -1,0 +1,141 @@
+/*
+ * The spelling of iptables-save 1.8.9 (legacy back end): what the kernel's rules look like when they are dumped,
+ * whatever spelling they were loaded in.
+ */
+import { canonicalNetwork } from './addresses.ts';
+import type { Match, Target } from './extensions/index.ts';
+import { matchExtensions, targetExtensions } from './extensions/index.ts';
+import { canonicalProtocol } from './protocols.ts';
+import type {
+  AddressMatch,
+  Chain,
+  Counters,
+  Family,
+  InterfaceMatch,
+  ProtocolMatch,
+  Rule,
+  Ruleset,
+  Table,
+} from './ruleset.ts';
+import { printKeptWord, saveWord } from './words.ts';
+
+/** Chunks of about this size: large enough to be few, small enough not to be held back. */
+const CHUNK = 64 * 1024;
+
+/**
+ * A rule in its one canonical form, by which rules are compared: its save line without `-A CHAIN` and counters.
+ * Two rules mean the same to the kernel exactly if these are equal, as far as their options are known here.
+ */
+export function canonicalRule(rule: Rule, family: Family): string {
+  return ruleText(rule, family).slice(1);
+}
+
+/** `[packets:bytes] -A CHAIN …` as iptables-save prints it, without line end; counters only if the rule has them. */
+export function saveLine(rule: Rule, chain: string, family: Family): string {
+  const counters = rule.counters === undefined ? '' : `${countersText(rule.counters)} `;
+  return `${counters}-A ${saveWord(chain)}${ruleText(rule, family)}`;
+}
+
+/**
+ * The whole ruleset as iptables-save prints it, without the header comments that hold the date. The tables and
+ * chains come in the order of the model. Rules of a table without a name get no `*table` and `COMMIT` lines.
+ */
+export function* printSave(ruleset: Ruleset): Generator<string, void, undefined> {
+  let chunk = '';
+  for (const line of saveLines(ruleset)) {
+    chunk += `${line}\n`;
+    if (chunk.length < CHUNK) continue;
+    yield chunk;
+    chunk = '';
+  }
+  if (chunk !== '') yield chunk;
+}
+
+function* saveLines(ruleset: Ruleset): Generator<string, void, undefined> {
+  for (const table of ruleset.tables) {
+    if (table.name !== '') yield `*${table.name}`;
+    yield* tableLines(table, ruleset.family);
+    if (table.name !== '') yield 'COMMIT';
+  }
+}
+
+function* tableLines(table: Table, family: Family): Generator<string, void, undefined> {
+  for (const chain of table.chains) if (chain.declared !== false) yield chainLine(chain);
+  for (const chain of table.chains) {
+    for (const rule of chain.rules) yield saveLine(rule, chain.name, family);
+  }
+  for (const command of table.commands ?? []) yield command.words.map(printKeptWord).join(' ');
+}
+
+/** `:INPUT ACCEPT [0:0]`, `:KUBE-SERVICES - [0:0]`. */
+export function chainLine(chain: Chain): string {
+  return `:${saveWord(chain.name)} ${chain.policy ?? '-'} ${chain.counters ? countersText(chain.counters) : '[0:0]'}`;
+}
+
+function countersText(counters: Counters): string {
+  return `[${counters.packets}:${counters.bytes}]`;
+}
+
+/** The rule's options, each with a blank before it. */
+function ruleText(rule: Rule, family: Family): string {
+  let text =
+    addressText('-s', rule.source, family) +
+    addressText('-d', rule.destination, family) +
+    interfaceText('-i', rule.inInterface) +
+    interfaceText('-o', rule.outInterface) +
+    protocolText(rule.protocol);
+  if (rule.fragment !== undefined) text += rule.fragment.negated ? ' ! -f' : ' -f';
+  if (rule.unparsed !== undefined) for (const word of rule.unparsed) text += ` ${printKeptWord(word)}`;
+  for (const match of rule.matches) text += saveMatch(match, family);
+  if (rule.target !== undefined) text += saveTarget(rule.target, family);
+  return text;
+}
+
+function addressText(option: string, match: AddressMatch | undefined, family: Family): string {
+  if (match === undefined) return '';
+  const network = canonicalNetwork(match.address, match.prefix);
+  if (network !== undefined) return `${match.negated ? ' !' : ''} ${option} ${saveWord(network)}`;
+  return match.negated ? ` ! ${option} ${family === 'ipv4' ? '0.0.0.0/0' : '::/0'}` : '';
+}
+
+/** `-i +` is any interface: the kernel keeps nothing of it. `! -i +` would be kept by the nft back end. */
+function interfaceText(option: string, match: InterfaceMatch | undefined): string {
+  if (match === undefined || (match.name === '+' && !match.negated)) return '';
+  return `${match.negated ? ' !' : ''} ${option} ${saveWord(match.name)}`;
+}
+
+function protocolText(match: ProtocolMatch | undefined): string {
+  if (match === undefined) return '';
+  const protocol = canonicalProtocol(match.protocol);
+  if (protocol === 'all' && !match.negated) return '';
+  return `${match.negated ? ' !' : ''} -p ${saveWord(protocol)}`;
+}
+
+/** ` -m NAME` and its options. */
+export function saveMatch(match: Match, family: Family): string {
+  if (match.kind === 'unknown') return ` -m ${saveWord(match.name)}${wordsText(match.words)}`;
+  return ` -m ${match.kind}${matchExtensions.get(match.kind)?.save(match, family) ?? ''}`;
+}
+
+/** ` -j NAME` and its options. */
+function saveTarget(target: Target, family: Family): string {
+  switch (target.kind) {
+    case 'jump':
+      return ` ${target.goto ? '-g' : '-j'} ${saveWord(target.chain)}`;
+    case 'unknown':
+      return ` -j ${saveWord(target.name)}${wordsText(target.words)}`;
+    case 'ACCEPT':
+    case 'DROP':
+    case 'RETURN':
+    case 'QUEUE':
+      return ` -j ${target.kind}`;
+    default:
+      return ` -j ${target.kind}${targetExtensions.get(target.kind)?.save(target, family) ?? ''}`;
+  }
+}
+
+function wordsText(words: readonly string[]): string {
+  let text = '';
+  for (const word of words) text += ` ${printKeptWord(word)}`;
+  return text;
+}
