@@ -1,0 +1,68 @@
+import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { main } from '../../src/cli/kp-compile.ts';
+import type { ConformanceCase } from './shared.ts';
+
+export const FORMATS = ['save', 'restore'] as const;
+
+export type Format = (typeof FORMATS)[number];
+
+/** The rules of both families, as `--out-dir` writes them. */
+export interface Rules {
+  readonly v4: string;
+  readonly v6: string;
+}
+
+/** The options that stand for the node on which the real kube-proxy ran. */
+export function caseArguments(
+  item: ConformanceCase,
+  version: string,
+  files: readonly string[] = [item.cluster],
+): readonly string[] {
+  return [
+    ...files,
+    ...['--config', item.config, '--proxy-mode', 'iptables', '--node', item.node, '--kube-version', version],
+    ...item.interfaces.flatMap(({ name, addresses }) => ['--interface', `${name}=${addresses.join(',')}`]),
+  ];
+}
+
+export interface Run {
+  readonly code: number;
+  readonly stdout: string;
+  readonly stderr: string;
+}
+
+/** Runs the command in this process, since starting Node for each of a thousand runs would take minutes. */
+export async function kpCompile(args: readonly string[]): Promise<Run> {
+  let stdout = '';
+  let stderr = '';
+  const code = await main(args, {
+    stdin: async function* () {},
+    writeOut: async (text) => {
+      stdout += text;
+    },
+    writeError: (text) => {
+      stderr += text;
+    },
+    outIsTerminal: false,
+    errorIsTerminal: false,
+    env: {},
+  });
+  return { code, stdout, stderr };
+}
+
+/** Throws what the command said where it did not end well. */
+export async function compileRules(args: readonly string[], format: Format): Promise<Rules> {
+  const folder = mkdtempSync(join(tmpdir(), 'kp-compile-test-'));
+  try {
+    const { code, stderr } = await kpCompile([...args, '--format', format, '--out-dir', folder]);
+    if (code !== 0) throw new Error(`kp-compile ${args.join(' ')} ended with ${code}:\n${stderr}`);
+    return {
+      v4: readFileSync(join(folder, 'rules.v4'), 'utf8'),
+      v6: readFileSync(join(folder, 'rules.v6'), 'utf8'),
+    };
+  } finally {
+    rmSync(folder, { recursive: true, force: true });
+  }
+}
