@@ -3,10 +3,11 @@ export { describeFormat, detectFormat } from './detect.ts';
 export type { Match, Target } from './extensions/index.ts';
 export type { InterfaceAddresses, IpAddr, IpAddrProblem } from './ip-addr.ts';
 export { parseIpAddr } from './ip-addr.ts';
-export type { ParsedSave, ParseOptions, ParseProblem, ParseProblemCode } from './parse.ts';
+export type { ParsedSave, ParseOptions } from './parse.ts';
 export { parseIptablesSave } from './parse.ts';
 export { printRestore, restoreLine } from './print-restore.ts';
 export { canonicalRule, printSave, saveLine } from './print-save.ts';
+export type { ParseProblem, ParseProblemCode } from './problems.ts';
 export type {
   AddressMatch,
   Chain,

@@ -150,7 +150,9 @@ function addressOption(state: State, from: number, at: number, letter: string, i
     place++;
   }
   const value = place < words.count ? words.texts[place] : undefined;
-  if (value === undefined) return unowned(state, from, at + 1);
+  // `-s -j CHAIN`: a script had an empty variable there. getopt would take `-j` for the address; nobody means that.
+  const isMissing = value === undefined || (value.charCodeAt(0) === DASH && words.quoted[place] === 0);
+  if (isMissing) return unowned(state, from, at + 1);
   const next = place + 1;
   switch (letter) {
     case 's':
@@ -235,18 +237,24 @@ function extensionOption(state: State, from: number, at: number, word: string, i
   while (values.length < shape.values && next < count) values.push(texts[next++] ?? '');
   const canonicalName = shape.as ?? name;
   if (values.length !== shape.values || (inverted && !shape.negatable)) owner.broken = true;
-  if (!shape.repeatable && owner.given.some((option) => option.name === canonicalName)) owner.broken = true;
-  owner.given.push({ name: canonicalName, negated: inverted, values });
+  if (!owner.broken) {
+    if (!shape.repeatable && owner.given.some((given) => given.name === canonicalName)) owner.broken = true;
+    owner.given.push({ name: canonicalName, negated: inverted, values });
+  }
   owner.spans.push(from, next);
   return next;
 }
+
+/** An option is looked for in so many matches before it, which keeps lines of a million matches linear. */
+const MOST_OWNERS = 64;
 
 /** Whose option this is; opens the protocol's match if it is that one's. */
 function ownerOf(state: State, name: string): MatchOwner | TargetOwner | undefined {
   const { current, owners, target, draft } = state;
   if (current?.extension !== undefined && shapes.get(current.extension)?.has(name)) return current;
   const isForeign = current !== undefined && current.extension === undefined;
-  for (let i = owners.length - 1; i >= 0; i--) {
+  const oldest = Math.max(0, owners.length - MOST_OWNERS);
+  for (let i = owners.length - 1; i >= oldest; i--) {
     const owner = owners[i];
     if (owner?.extension === undefined || !shapes.get(owner.extension)?.has(name)) continue;
     // An unknown extension keeps its words, but ports are the protocol's in any case.
@@ -258,7 +266,7 @@ function ownerOf(state: State, name: string): MatchOwner | TargetOwner | undefin
   const extension = isProtocolMatch(protocol) ? matchExtensions.get(protocol) : undefined;
   const opened = extension && shapes.get(extension)?.has(name) ? protocol : implicitForeign.get(name);
   if (opened === undefined || (isForeign && opened !== protocol)) return undefined;
-  if (owners.some((owner) => owner.name === opened)) return undefined;
+  if (owners.slice(oldest).some((owner) => owner.name === opened)) return undefined;
   const owner: MatchOwner = {
     name: opened,
     extension: matchExtensions.get(opened),
@@ -292,20 +300,24 @@ function unowned(state: State, from: number, to: number): number {
 
 function keepUnparsed(state: State, words: readonly string[]): void {
   state.unparsed ??= [];
-  state.unparsed.push(...words);
+  for (const word of words) state.unparsed.push(word);
 }
 
-function wordsBetween({ words }: State, from: number, to: number): string[] {
-  const kept: string[] = [];
-  for (let i = from; i < to; i++) kept.push(keptWord(words.texts[i] ?? '', words.quoted[i] === 1));
-  return kept;
+function wordsBetween(state: State, from: number, to: number): string[] {
+  return keepWords(state.words, from, to, []);
 }
 
 function wordsOf(state: State, owner: Owner<AnyExtension>): string[] {
   const kept: string[] = [];
   for (let i = 0; i < owner.spans.length; i += 2) {
-    kept.push(...wordsBetween(state, owner.spans[i] ?? 0, owner.spans[i + 1] ?? 0));
+    keepWords(state.words, owner.spans[i] ?? 0, owner.spans[i + 1] ?? 0, kept);
   }
+  return kept;
+}
+
+/** Appends the words from number `from` up to `to` in the spelling in which the model keeps them. */
+export function keepWords(words: Words, from: number, to: number, kept: string[]): string[] {
+  for (let i = from; i < to; i++) kept.push(keptWord(words.texts[i] ?? '', words.quoted[i] === 1));
   return kept;
 }
 

@@ -3,43 +3,14 @@
  * people really hand in: cut off, quoted with `>`, pasted between other lines, with CRLF, by hand. Nothing is
  * dropped in silence and nothing throws: what cannot be used is a problem with the number of its line.
  */
-import type { Severity } from '../diagnostics.ts';
 import type { TextFormat } from './detect.ts';
-import { describeFormat, detectFormat } from './detect.ts';
-import { parseCounters, parseRule } from './parse-rule.ts';
+import { detectFormat } from './detect.ts';
+import { keepWords, parseCounters, parseRule } from './parse-rule.ts';
+import type { ParseProblem, Problems } from './problems.ts';
+import { newProblems, refuse, report, summarize } from './problems.ts';
 import type { Chain, Command, Counters, Family, Rule, Ruleset, Statement, Table } from './ruleset.ts';
 import type { Words } from './words.ts';
-import { keptWord, newWords, readWords } from './words.ts';
-
-export type ParseProblemCode =
-  | 'not-iptables-save'
-  | 'empty-dump'
-  | 'no-table-header'
-  | 'no-commit'
-  | 'duplicate-table'
-  | 'mixed-families'
-  | 'legacy-tables-present'
-  | 'quoted-lines'
-  | 'unterminated-quote'
-  | 'line-feed-in-quotes'
-  | 'unreadable-line'
-  | 'trailing-comment'
-  | 'undeclared-chain'
-  | 'duplicate-chain'
-  | 'unparsed-words'
-  | 'restore-command'
-  | 'more-problems';
-
-export interface ParseProblem {
-  readonly code: ParseProblemCode;
-  readonly severity: Severity;
-  /** What was found; one line, no final stop. */
-  readonly message: string;
-  /** Counts from 1. */
-  readonly line: number;
-  /** What to do about it. */
-  readonly help?: string;
-}
+import { newWords, readWords } from './words.ts';
 
 export interface ParsedSave {
   readonly ruleset: Ruleset;
@@ -55,9 +26,6 @@ export interface ParseOptions {
   /** Keep the order of all rules and commands in `Table.statements`: for restore input that is printed again. */
   readonly keepOrder?: boolean;
 }
-
-/** Of one code so many are reported one by one. */
-const MOST_OF_A_KIND = 50;
 
 type ChainDraft = { -readonly [K in keyof Chain]: Chain[K] } & { rules: Rule[] };
 
@@ -76,9 +44,7 @@ interface State {
   readonly tables: TableDraft[];
   table: TableDraft | undefined;
   chain: ChainDraft | undefined;
-  readonly problems: ParseProblem[];
-  readonly counts: Map<ParseProblemCode, number>;
-  line: number;
+  readonly problems: Problems;
   sawIPv4: boolean;
   sawIPv6: boolean;
   headerFamily: Family | undefined;
@@ -98,72 +64,25 @@ export function parseIptablesSave(text: string, options: ParseOptions = {}): Par
     tables: [],
     table: undefined,
     chain: undefined,
-    problems: [],
-    counts: new Map(),
-    line: 1,
+    problems: newProblems(),
     sawIPv4: false,
     sawIPv6: false,
     headerFamily: undefined,
   };
   const format = detectFormat(text);
   if (format === 'iptables-save' || format === 'unknown') readLines(state);
-  else refuse(state, format);
+  else refuse(state.problems, format);
   if (format === 'unknown' && state.tables.length === 0) {
-    state.problems.length = 0;
-    refuse(state, format);
+    state.problems.list.length = 0;
+    refuse(state.problems, format);
   }
-  summarize(state);
+  summarize(state.problems);
   const family = options.family ?? state.headerFamily ?? familyOf(state);
-  return { ruleset: { family, tables: state.tables.map(finishTable) }, problems: state.problems, format };
-}
-
-function refuse(state: State, format: TextFormat): void {
-  state.line = 1;
-  if (format === 'empty') {
-    report(state, 'empty-dump', 'error', 'the dump is empty', 'take it with: iptables-save');
-    return;
-  }
-  const message = `this looks like ${describeFormat(format)}, not like that of iptables-save`;
-  report(state, 'not-iptables-save', 'error', message, insteadOf(format));
-}
-
-function insteadOf(format: TextFormat): string {
-  switch (format) {
-    case 'ipvsadm -Ln':
-    case 'ipvsadm -Sn':
-      return 'take the rules with: iptables-save; and the virtual servers with: ipvsadm -Sn';
-    case 'ipset list':
-    case 'ipset save':
-      return 'take the rules with: iptables-save; and the sets with: ipset save';
-    case 'nft ruleset':
-      return 'take the rules with: iptables-nft-save';
-    case 'iptables -L':
-    case 'iptables -S':
-      return `take iptables-save instead: ${format} leaves out ${format === 'iptables -L' ? 'much of each rule' : 'the names of the tables'}`;
-    default:
-      return 'take the rules with: iptables-save (IPv6: ip6tables-save)';
-  }
-}
-
-function report(
-  state: State,
-  code: ParseProblemCode,
-  severity: Severity,
-  message: string,
-  help?: string,
-): void {
-  const count = (state.counts.get(code) ?? 0) + 1;
-  state.counts.set(code, count);
-  if (count > MOST_OF_A_KIND) return;
-  state.problems.push({ code, severity, message, line: state.line, ...(help !== undefined && { help }) });
-}
-
-function summarize(state: State): void {
-  for (const [code, count] of state.counts) {
-    if (count <= MOST_OF_A_KIND) continue;
-    const message = `${count - MOST_OF_A_KIND} more problems of the kind ${code}`;
-    state.problems.push({ code: 'more-problems', severity: 'note', message, line: state.line });
-  }
+  return {
+    ruleset: { family, tables: state.tables.map(finishTable) },
+    problems: state.problems.list,
+    format,
+  };
 }
 
 function familyOf(state: State): Family {
@@ -199,7 +118,8 @@ function readLines(state: State): void {
     let start = pos;
     let code = text.charCodeAt(start);
     if (code === GREATER && start < lineEnd) {
-      if (!state.counts.has('quoted-lines')) report(state, 'quoted-lines', 'note', 'lines are quoted with >');
+      if (!state.problems.counts.has('quoted-lines'))
+        report(state.problems, 'quoted-lines', 'note', 'lines are quoted with >');
     }
     while (start < lineEnd && (code === GREATER || code === BLANK || code === TAB))
       code = text.charCodeAt(++start);
@@ -207,10 +127,10 @@ function readLines(state: State): void {
     const read = end > start ? readLine(state, start, end, code) : end;
     if (read <= lineEnd) {
       pos = lineEnd + 1;
-      state.line++;
+      state.problems.line++;
     } else {
       pos = read + 1;
-      state.line += 1 + state.words.lineFeeds;
+      state.problems.line += 1 + state.words.lineFeeds;
     }
   }
   endTable(state, 'the text ends');
@@ -250,16 +170,27 @@ function headerComment(state: State, comment: string): void {
       help,
     );
   }
+  if (/is incompatible, use 'nft' tool/.test(comment)) {
+    const help =
+      'take nft list ruleset besides: iptables cannot print what another program put into this table';
+    report(
+      state.problems,
+      'incompatible-table',
+      'warning',
+      `a table is left out of the dump: ${comment}`,
+      help,
+    );
+  }
   const generated = /^#\s*Generated by (ip6?)tables(?:-nft|-legacy)?-save/.exec(comment);
   if (generated === null) return;
   const family: Family = generated[1] === 'ip6' ? 'ipv6' : 'ipv4';
   if (
     state.headerFamily !== undefined &&
     state.headerFamily !== family &&
-    !state.counts.has('mixed-families')
+    !state.problems.counts.has('mixed-families')
   ) {
     const help = 'keep the output of iptables-save and ip6tables-save in a file each';
-    report(state, 'mixed-families', 'error', 'the text holds rules of both IPv4 and IPv6', help);
+    report(state.problems, 'mixed-families', 'error', 'the text holds rules of both IPv4 and IPv6', help);
   }
   state.headerFamily ??= family;
 }
@@ -267,18 +198,18 @@ function headerComment(state: State, comment: string): void {
 function startTable(state: State, name: string): void {
   endTable(state, `the table ${name} begins`);
   if (name === '') {
-    report(state, 'unreadable-line', 'warning', 'a table line without a name');
+    report(state.problems, 'unreadable-line', 'warning', 'a table line without a name');
     return;
   }
   if (state.tables.some((table) => table.name === name)) {
-    report(state, 'duplicate-table', 'warning', `the table ${name} is there more than once`);
+    report(state.problems, 'duplicate-table', 'warning', `the table ${name} is there more than once`);
   }
   openTable(state, name);
 }
 
 function openTable(state: State, name: string): TableDraft {
   const statements = state.keepOrder ? [] : undefined;
-  const table: TableDraft = { name, chains: new Map(), commands: [], statements, line: state.line };
+  const table: TableDraft = { name, chains: new Map(), commands: [], statements, line: state.problems.line };
   state.tables.push(table);
   state.table = table;
   state.chain = undefined;
@@ -286,7 +217,8 @@ function openTable(state: State, name: string): TableDraft {
 }
 
 function commit(state: State): void {
-  if (state.table === undefined) report(state, 'unreadable-line', 'warning', 'COMMIT without a table');
+  if (state.table === undefined)
+    report(state.problems, 'unreadable-line', 'warning', 'COMMIT without a table');
   state.table = undefined;
   state.chain = undefined;
 }
@@ -295,7 +227,7 @@ function endTable(state: State, what: string): void {
   const { table } = state;
   if (table !== undefined && table.name !== '') {
     const message = `the table ${table.name} (line ${table.line}) has no COMMIT before ${what}`;
-    report(state, 'no-commit', 'warning', message, 'the dump may be cut off: take it again');
+    report(state.problems, 'no-commit', 'warning', message, 'the dump may be cut off: take it again');
   }
   state.table = undefined;
   state.chain = undefined;
@@ -305,8 +237,14 @@ function endTable(state: State, what: string): void {
 function currentTable(state: State): TableDraft {
   if (state.table !== undefined) return state.table;
   const help = 'take the whole output of iptables-save: a rule means nothing without its table';
-  report(state, 'no-table-header', 'error', 'rules without a *table line before them', help);
+  report(state.problems, 'no-table-header', 'error', 'rules without a *table line before them', help);
   return openTable(state, '');
+}
+
+/** Of an excerpt without table lines: chain lines behind rules begin another table, for a save prints them first. */
+function tableOfChain(state: State): TableDraft {
+  const table = currentTable(state);
+  return table.name === '' && state.chain !== undefined ? openTable(state, '') : table;
 }
 
 /** `:NAME POLICY [packets:bytes]`; old versions print no counters, and neither do people. */
@@ -318,7 +256,7 @@ function chainLine(state: State, start: number, end: number): void {
     unreadable(state, start - 1, end);
     return;
   }
-  const table = currentTable(state);
+  const table = tableOfChain(state);
   const pair = counters === undefined ? null : /^\[(\d+):(\d+)\]$/.exec(counters);
   const parsed = pair === null ? undefined : nonZero(parseCounters(pair[1] ?? '', pair[2] ?? ''));
   if (counters !== undefined && pair === null) {
@@ -331,7 +269,7 @@ function chainLine(state: State, start: number, end: number): void {
   }
   const chain: ChainDraft = table.chains.get(name) ?? { name, policy: undefined, rules: [] };
   if (table.chains.has(name) && chain.declared !== false) {
-    report(state, 'duplicate-chain', 'note', `the chain ${name} is declared more than once`);
+    report(state.problems, 'duplicate-chain', 'note', `the chain ${name} is declared more than once`);
   }
   delete chain.declared;
   chain.policy = policy === '-' ? undefined : policy;
@@ -356,9 +294,9 @@ function ruleOrCommand(state: State, start: number, end: number, hasCounters: bo
   else restoreCommand(state, command, start, end);
   if (words.unterminated) {
     const help = 'iptables-restore takes the rest of the line, its end included, as part of the text';
-    report(state, 'unterminated-quote', 'error', 'a quote is opened and never closed', help);
+    report(state.problems, 'unterminated-quote', 'error', 'a quote is opened and never closed', help);
   } else if (words.lineFeeds > 0) {
-    report(state, 'line-feed-in-quotes', 'warning', 'a quoted text runs over the end of its line');
+    report(state.problems, 'line-feed-in-quotes', 'warning', 'a quoted text runs over the end of its line');
   }
   return read;
 }
@@ -390,8 +328,8 @@ function appendRule(state: State, at: number, counters: Counters | undefined): v
     );
   }
   if (rule.unparsed !== undefined) {
-    const message = `words that belong to no option known here: ${rule.unparsed.join(' ')}`;
-    report(state, 'unparsed-words', 'warning', message);
+    const message = `words without an option, or an option without its value: ${rule.unparsed.join(' ')}`;
+    report(state.problems, 'unparsed-words', 'error', message, 'iptables-restore would refuse this line');
   }
 }
 
@@ -400,7 +338,8 @@ function ruleChain(state: State, table: TableDraft, name: string): ChainDraft {
   if (known !== undefined) return known;
   const chain: ChainDraft = { name, policy: undefined, declared: false, rules: [] };
   table.chains.set(name, chain);
-  if (table.name !== '') report(state, 'undeclared-chain', 'warning', `no line declares the chain ${name}`);
+  if (table.name !== '')
+    report(state.problems, 'undeclared-chain', 'warning', `no line declares the chain ${name}`);
   return chain;
 }
 
@@ -422,17 +361,32 @@ function restoreCommand(state: State, command: string, start: number, end: numbe
     return;
   }
   const table = currentTable(state);
-  const texts: string[] = [];
-  for (let i = 0; i < words.count; i++) texts.push(keptWord(words.texts[i] ?? '', words.quoted[i] === 1));
+  const [, created] = words.texts;
+  if (created !== undefined && words.count === 2 && (command === '-N' || command === '--new-chain')) {
+    if (!table.chains.has(created)) {
+      table.chains.set(created, { name: created, policy: undefined, declared: false, rules: [] });
+    }
+  }
+  const texts = keepWords(words, 0, words.count, []);
   const statement: Command = { kind: 'command', words: texts };
   table.commands.push(statement);
   table.statements?.push(statement);
-  report(state, 'restore-command', 'note', `a command of restore input, not of a dump: ${texts.join(' ')}`);
+  report(
+    state.problems,
+    'restore-command',
+    'note',
+    `a command of restore input, not of a dump: ${texts.join(' ')}`,
+  );
 }
 
 function unreadable(state: State, start: number, end: number): void {
   const text = state.text.slice(start, Math.min(end, start + 80)).trimEnd();
   if (text === '') return;
   const more = end > start + 80 ? '…' : '';
-  report(state, 'unreadable-line', 'warning', `not a line of iptables-save: ${JSON.stringify(text)}${more}`);
+  report(
+    state.problems,
+    'unreadable-line',
+    'warning',
+    `not a line of iptables-save: ${JSON.stringify(text)}${more}`,
+  );
 }
