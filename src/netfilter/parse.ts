@@ -163,7 +163,7 @@ function headerComment(state: State, comment: string): void {
     const help =
       'take both dumps: iptables-nft-save and iptables-legacy-save; both sets of rules are in force';
     report(
-      state,
+      state.problems,
       'legacy-tables-present',
       'warning',
       'the node has rules in the legacy back end besides these',
@@ -261,7 +261,7 @@ function chainLine(state: State, start: number, end: number): void {
   const parsed = pair === null ? undefined : nonZero(parseCounters(pair[1] ?? '', pair[2] ?? ''));
   if (counters !== undefined && pair === null) {
     report(
-      state,
+      state.problems,
       'unreadable-line',
       'warning',
       `the chain ${name} has no counters but ${JSON.stringify(counters)}`,
@@ -320,7 +320,7 @@ function appendRule(state: State, at: number, counters: Counters | undefined): v
   if (trailingComment !== undefined) {
     const help = 'iptables-restore would not take this line';
     report(
-      state,
+      state.problems,
       'trailing-comment',
       'warning',
       `a comment behind the rule was left out: ${trailingComment}`,
