@@ -152,13 +152,14 @@ function readClusterCIDRs(
 ): readonly string[] | undefined {
   const text = stringField(context, value, 'clusterCIDR', []) ?? '';
   if (text.trim() === '') return undefined;
-  // Nothing reads it, and kube-proxy does not check it, in the other modes.
-  if (mode !== undefined && mode !== 'ClusterCIDR') return undefined;
+  // kube-proxy does not check it in the modes that do not read it.
+  const checked = mode === undefined || mode === 'ClusterCIDR';
   const texts = text.split(',');
   const path: FieldPath = ['clusterCIDR'];
   const cidrs = texts.map(parseCIDR);
   const wrong = cidrs.indexOf(undefined);
   if (wrong >= 0) {
+    if (!checked) return undefined;
     report(
       context,
       'error',
@@ -169,6 +170,7 @@ function readClusterCIDRs(
     return undefined;
   }
   if (texts.length > 2 || (texts.length === 2 && cidrs[0]?.family === cidrs[1]?.family)) {
+    if (!checked) return undefined;
     report(
       context,
       'error',

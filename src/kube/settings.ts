@@ -1,6 +1,6 @@
 import type { Report } from '../diagnostics.ts';
 import type { Cluster, FoundConfiguration } from './cluster.ts';
-import { report as reportAt } from './fields.ts';
+import { isDnsSubdomain, report as reportAt, showValue } from './fields.ts';
 import {
   type KubeProxyConfiguration,
   overrideConfiguration,
@@ -110,6 +110,15 @@ function chooseNode(
   // kube-proxy trims the override and puts it into lower case (nodeutil.GetHostname).
   const given = (request.node ?? configuration.hostnameOverride ?? '').trim().toLowerCase();
   if (given !== '') {
+    if (!isDnsSubdomain(given)) {
+      report({
+        code: 'invalid-name',
+        severity: 'error',
+        message: `${showValue(given)} is not a name of a Node (lower-case letters, digits, dots and hyphens, at most 253 characters)`,
+        help: 'say whose rules you want with --node NAME',
+      });
+      return undefined;
+    }
     const node = cluster.nodes.find((candidate) => candidate.name === given);
     if (node === undefined && cluster.nodes.length > 0) {
       report({

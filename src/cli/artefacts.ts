@@ -1,0 +1,32 @@
+import type { Compilation } from '../compile/index.ts';
+import type { IPFamily } from '../kube/index.ts';
+import { printRestore, printSave } from '../netfilter/index.ts';
+
+export type Format = 'save' | 'restore';
+
+/** File names of what --out-dir writes. */
+export const RULES_FILES: Readonly<Record<IPFamily, string>> = { IPv4: 'rules.v4', IPv6: 'rules.v6' };
+
+/** The text of one family in one format, with its head of comments, chunk by chunk. */
+export function* rulesText(compilation: Compilation, family: IPFamily, format: Format): Generator<string> {
+  yield head(compilation, family, format);
+  const { kernel, payload } = compilation.rules[family];
+  yield* format === 'save' ? printSave(kernel) : printRestore(payload);
+}
+
+/**
+ * Says what the rules are and what they rest on. No time and no version of this program: files that are kept
+ * under version control must change only when the rules do.
+ */
+function head(compilation: Compilation, family: IPFamily, format: Format): string {
+  const { nodeName, version, mode, assumptions } = compilation;
+  const tool = family === 'IPv4' ? 'iptables-restore' : 'ip6tables-restore';
+  const lines = [
+    `${nodeName === '' ? 'no node named' : `node ${nodeName}`}, kube-proxy ${version.text}, ${mode} mode, ${family}`,
+    ...assumptions.map((assumption) => `assumed: ${assumption}`),
+    format === 'save'
+      ? `as ${family === 'IPv4' ? 'iptables-save' : 'ip6tables-save'} prints it; ${tool} without --noflush replaces all that these tables hold`
+      : `as kube-proxy feeds it to ${tool} --noflush; the jumps from built-in chains come apart from it`,
+  ];
+  return lines.map((line) => `# ${line}\n`).join('');
+}

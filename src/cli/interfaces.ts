@@ -1,0 +1,52 @@
+import { readFileSync } from 'node:fs';
+import { type NetworkInterface, parseIP } from '../kube/index.ts';
+import { parseIpAddr } from '../netfilter/index.ts';
+import { UsageError } from './usage-error.ts';
+
+/** Reads `--interface NAME=ADDRESS/LENGTH[,…]`. Throws a UsageError. */
+export function parseInterfaceOption(text: string): NetworkInterface {
+  const equals = text.indexOf('=');
+  const name = text.slice(0, Math.max(equals, 0));
+  if (name === '') throw new UsageError(`--interface: ${JSON.stringify(text)} is not NAME=ADDRESS/LENGTH[,…]`);
+  return networkInterface('--interface', name, text.slice(equals + 1).split(',').filter((item) => item !== ''));
+}
+
+/** Reads a file that `ip -j addr` or `ip -o addr` printed. Throws a UsageError. */
+export function readInterfacesFile(file: string): NetworkInterface[] {
+  let text: string;
+  try {
+    text = readFileSync(file, 'utf8');
+  } catch (error) {
+    throw new UsageError(`--interfaces: ${error instanceof Error ? error.message : String(error)}`);
+  }
+  const { interfaces, problems } = parseIpAddr(text);
+  const [problem] = problems;
+  if (problem !== undefined) {
+    throw new UsageError(
+      `--interfaces: ${file}${problem.line === undefined ? '' : `:${problem.line}`}: ${problem.message}`,
+    );
+  }
+  return interfaces.map(({ name, addresses }) =>
+    networkInterface(
+      file,
+      name,
+      // No service is ever reached by a link-local address (fe80::/10), and a dump of ip addr has many.
+      addresses.filter((address) => !/^fe[89ab]/i.test(address)),
+    ),
+  );
+}
+
+function networkInterface(source: string, name: string, texts: readonly string[]): NetworkInterface {
+  return {
+    name,
+    addresses: texts.map((text) => {
+      const [address = '', length] = text.split('/', 2);
+      const ip = parseIP(address);
+      const bits = ip?.family === 'IPv6' ? 128 : 32;
+      if (ip === undefined || (length !== undefined && !(/^\d{1,3}$/.test(length) && Number(length) <= bits))) {
+        throw new UsageError(`${source}: interface ${name}: ${JSON.stringify(text)} is not ADDRESS/LENGTH`);
+      }
+      return ip;
+    }),
+  };
+}

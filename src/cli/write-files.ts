@@ -1,0 +1,35 @@
+import { closeSync, mkdirSync, openSync, renameSync, rmSync, statSync, writeSync } from 'node:fs';
+import { join } from 'node:path';
+import { UsageError } from './usage-error.ts';
+
+/**
+ * Writes files into a folder (made if missing) so that each is there whole or as it was before: all are
+ * written beside their names first and renamed at the end. Throws a UsageError where that cannot be done.
+ */
+export function writeFiles(directory: string, files: ReadonlyMap<string, Iterable<string>>): void {
+  const temporary: { from: string; to: string }[] = [];
+  try {
+    mkdirSync(directory, { recursive: true });
+    for (const [name, chunks] of files) {
+      const to = join(directory, name);
+      if (statSync(to, { throwIfNoEntry: false })?.isDirectory() === true) {
+        throw new UsageError(`${to} is a directory`);
+      }
+      const from = join(directory, `.${name}.${process.pid}.tmp`);
+      const file = openSync(from, 'wx', 0o644);
+      temporary.push({ from, to });
+      try {
+        for (const chunk of chunks) writeSync(file, chunk);
+      } finally {
+        closeSync(file);
+      }
+    }
+    for (const { from, to } of temporary) renameSync(from, to);
+  } catch (error) {
+    for (const { from } of temporary) rmSync(from, { force: true });
+    if (error instanceof Error && 'code' in error) {
+      throw new UsageError(`cannot write to ${directory}: ${error.message}`);
+    }
+    throw error;
+  }
+}
