@@ -27,14 +27,14 @@ export function caseArguments(
   ];
 }
 
-export interface Run {
+interface Run {
   readonly code: number;
   readonly stdout: string;
   readonly stderr: string;
 }
 
 /** Runs the command in this process, since starting Node for each of a thousand runs would take minutes. */
-export async function kpCompile(args: readonly string[]): Promise<Run> {
+async function kpCompile(args: readonly string[]): Promise<Run> {
   let stdout = '';
   let stderr = '';
   const code = await main(args, {
