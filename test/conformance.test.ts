@@ -70,22 +70,21 @@ describe.skipIf(!hasConformance())('conformance', () => {
     test.each(named(cases))('%s', async (_name, item) => {
       const documents = splitDocuments(readFileSync(item.cluster, 'utf8'));
       const expected = await compileRules(caseArguments(item, '1.36'), 'save');
-      for (const [seed, order] of [
-        documents.toReversed(),
-        shuffle(documents, 1),
-        shuffle(documents, 2),
-      ].entries()) {
+      for (const [seed, order] of [documents.toReversed(), shuffle(documents, 1)].entries()) {
         const file = join(folder, `${item.name}-${seed}.yaml`);
         writeFileSync(file, order.join('---\n'));
         expectSame(await compileRules(caseArguments(item, '1.36', [file]), 'save'), expected);
       }
 
-      const files = shuffle(documents, 3).map((document, index) => {
+      const files = shuffle(documents, 2).map((document, index) => {
         const file = join(folder, `${item.name}-document-${index}.yaml`);
         writeFileSync(file, document);
         return file;
       });
-      expectSame(await compileRules(caseArguments(item, '1.36', files), 'save'), expected);
+      expectSame(
+        await compileRules(caseArguments(item, '1.36', files), 'restore'),
+        await compileRules(caseArguments(item, '1.36'), 'restore'),
+      );
     });
   });
 });
