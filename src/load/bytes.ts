@@ -40,17 +40,17 @@ const MAGICS: readonly {
 export function toText(raw: Buffer): TextBytes | TextProblem {
   for (const magic of MAGICS) {
     if (magic.bytes.every((byte, index) => raw[index] === byte)) {
-      return notText(`${magic.name}, not text`, magic.help);
+      return notText(`is ${magic.name}, not text`, magic.help);
     }
   }
   if (raw.length > 262 && raw.toString('latin1', 257, 262) === 'ustar') {
-    return notText('a tar archive, not text', 'unpack it first and pass the folder');
+    return notText('is a tar archive, not text', 'unpack it first and pass the folder');
   }
   const little = raw[0] === 0xff && raw[1] === 0xfe;
   const big = raw[0] === 0xfe && raw[1] === 0xff;
   if (little || big) return fromUtf16(raw, big);
   const nul = raw.subarray(0, SNIFFED).indexOf(0);
-  if (nul !== -1) return { ...notText(`no text: byte ${nul + 1} is NUL`), offset: nul };
+  if (nul !== -1) return { ...notText(`is not text: byte ${nul + 1} is NUL`), offset: nul };
   const start = raw[0] === 0xef && raw[1] === 0xbb && raw[2] === 0xbf ? 3 : 0;
   if (isUtf8(raw)) return { bytes: raw, start, transcoded: false };
   const bad = firstInvalidByte(raw);
@@ -81,7 +81,7 @@ function fromUtf16(raw: Buffer, bigEndian: boolean): TextBytes | TextProblem {
     return { code: 'input-encoding', message: 'is UTF-16 and over 512 MiB', help: 'save it as UTF-8' };
   const units = bigEndian ? Buffer.from(raw).swap16() : raw;
   const text = units.toString('utf16le', 2);
-  if (text.slice(0, SNIFFED).includes('\0')) return notText('no text: it holds NUL characters');
+  if (text.slice(0, SNIFFED).includes('\0')) return notText('is not text: it holds NUL characters');
   const lone = /\p{Cs}/u.exec(text);
   if (lone !== null) {
     return { code: 'input-encoding', message: `byte ${lone.index * 2 + 3} starts half of a UTF-16 pair` };

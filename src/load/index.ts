@@ -6,3 +6,4 @@ export { type LoadOptions, type LoadSummary, loadObjects } from './load-objects.
 export { locate } from './locate.ts';
 export { compareDiagnostics, type Locate, renderDiagnostic } from './render.ts';
 export type { Position, Sources } from './sources.ts';
+export { parseYaml } from './yaml-parse.ts';

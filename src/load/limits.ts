@@ -5,20 +5,26 @@
 export interface LoadLimits {
   /** Bytes of one file or of standard input. A Buffer of Node 20 holds 4 GiB. */
   readonly maxFileBytes: number;
-  /** Bytes of one object's text: a YAML document, a JSON value or one item of a List. etcd takes 1.5 MiB. */
-  readonly maxDocumentBytes: number;
+  /** Bytes of one object's text in JSON: a value, or one item of a List. The API server takes 1.5 MiB. */
+  readonly maxJsonBytes: number;
+  /** The same in YAML: a document, or one item of a List in block style. Parsing takes up to 60 times as much memory. */
+  readonly maxYamlBytes: number;
   /** Mappings and sequences inside one another. */
   readonly maxDepth: number;
   /** Nodes of one YAML document once its aliases are written out. */
   readonly maxExpandedNodes: number;
+  /** Errors in one file before the rest of it is given up. */
+  readonly maxProblems: number;
   /** Files found in all directories together. */
   readonly maxFiles: number;
 }
 
 export const DEFAULT_LIMITS: LoadLimits = {
   maxFileBytes: 4 * 1024 ** 3 - 1,
-  maxDocumentBytes: 64 * 1024 ** 2,
+  maxJsonBytes: 64 * 1024 ** 2,
+  maxYamlBytes: 16 * 1024 ** 2,
   maxDepth: 500,
   maxExpandedNodes: 1_000_000,
+  maxProblems: 1000,
   maxFiles: 1_000_000,
 };

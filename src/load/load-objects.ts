@@ -84,6 +84,15 @@ export async function loadObjects(
   return { files: run.files, objects: run.objects, skipped: run.skipped, sources: run.store };
 }
 
+/** Ends the reading of one file. */
+class TooManyProblems extends Error {
+  readonly next: Diagnostic;
+  constructor(next: Diagnostic) {
+    super();
+    this.next = next;
+  }
+}
+
 interface Run {
   readonly sink: (object: LoadedObject) => void;
   readonly report: Report;
@@ -142,8 +151,11 @@ function readBytes(run: Run, file: string, path: string, raw: RawInput, named: b
   run.files++;
   let seen = 0;
   let reported = 0;
+  let errors = 0;
   const report: Report = (diagnostic) => {
     reported++;
+    if (diagnostic.severity === 'error') errors++;
+    if (errors > run.limits.maxProblems) throw new TooManyProblems(diagnostic);
     run.report(diagnostic);
   };
   const take = (object: LoadedObject): void => {
@@ -155,15 +167,22 @@ function readBytes(run: Run, file: string, path: string, raw: RawInput, named: b
       run.skipped.set(object.kind, (run.skipped.get(object.kind) ?? 0) + 1);
     }
   };
-  readText({
-    file,
-    bytes: text.bytes,
-    start: text.start,
-    limits: run.limits,
-    sources: run.store,
-    delivery: { sink: take, report, named },
-    report,
-  });
+  const { bytes, start } = text;
+  const delivery = { sink: take, report, named };
+  try {
+    readText({ file, bytes, start, limits: run.limits, sources: run.store, delivery, report });
+  } catch (error) {
+    if (!(error instanceof TooManyProblems)) throw error;
+    const message = `more than ${run.limits.maxProblems} errors in this file; from here on it was not read`;
+    const { origin, place } = error.next;
+    run.report({
+      code: 'input-limit',
+      severity: 'error',
+      message,
+      place: place ?? { file },
+      ...(origin === undefined ? {} : { origin }),
+    });
+  }
   if (named && seen === 0 && reported === 0 && isBlank(text.bytes)) {
     run.report({ code: 'input-empty', severity: 'warning', message: 'is empty', place: { file } });
   }

@@ -30,7 +30,7 @@ interface Parsed {
 const lastParsed = new WeakMap<Sources, Parsed>();
 
 /** Beyond this a tree with positions costs too much for a message; the start of the text has to do. */
-const MAX_TEXT = 8 * 1024 ** 2;
+const MAX_TEXT = 2 * 1024 ** 2;
 
 function parseAgain(origin: Origin, sources: Sources): Parsed | undefined {
   const last = lastParsed.get(sources);

@@ -30,14 +30,13 @@ export async function readFileBytes(path: string, maxBytes: number): Promise<Raw
     handle = openSync(path, constants.O_RDONLY | constants.O_NONBLOCK);
     const stat = fstatSync(handle);
     if (stat.isFile()) return readRegularFile(handle, stat, maxBytes);
-    if (stat.isFIFO() || stat.isSocket()) {
+    if (stat.isFIFO()) {
+      const first = readWhatIsThere(handle);
+      if (first === undefined)
+        return { code: 'input-unreadable', message: 'is a pipe with nothing in it and nobody writing to it' };
       const socket = new Socket({ fd: handle, readable: true, writable: false });
       handle = undefined;
-      const read = await readStream(socket, maxBytes);
-      if (!isInputProblem(read) && read.bytes.length === 0) {
-        return { code: 'input-unreadable', message: 'is a pipe that nobody writes to' };
-      }
-      return read;
+      return await readStream(socket, maxBytes, first);
     }
     return { code: 'input-unreadable', message: `is ${kindOfFile(stat)}, not a file` };
   } catch (error) {
@@ -47,13 +46,14 @@ export async function readFileBytes(path: string, maxBytes: number): Promise<Raw
   }
 }
 
-/** All bytes of a stream, up to `maxBytes`. */
+/** All bytes of a stream behind those that were read already, up to `maxBytes` together. */
 export async function readStream(
   stream: AsyncIterable<Uint8Array | string>,
   maxBytes: number,
+  first: Buffer = Buffer.alloc(0),
 ): Promise<RawInput | InputProblem> {
-  const chunks: Buffer[] = [];
-  let length = 0;
+  const chunks: Buffer[] = [first];
+  let { length } = first;
   try {
     for await (const chunk of stream) {
       const bytes =
@@ -67,8 +67,7 @@ export async function readStream(
   } catch (error) {
     return { code: 'input-unreadable', message: describeSystemError(error) };
   }
-  const [first] = chunks;
-  return { bytes: chunks.length === 1 && first !== undefined ? first : Buffer.concat(chunks, length) };
+  return { bytes: Buffer.concat(chunks, length) };
 }
 
 /** `ENOENT: no such file or directory, open 'x'` → `cannot be read: no such file or directory`. */
@@ -76,6 +75,19 @@ export function describeSystemError(error: unknown): string {
   if (!(error instanceof Error)) return 'cannot be read';
   const reason = /^E[A-Z0-9]+: ([^,]+)/.exec(error.message)?.[1] ?? error.message;
   return `cannot be read: ${reason}`;
+}
+
+/** What a pipe holds now, maybe nothing yet; undefined when it is at its end and has no writer. */
+function readWhatIsThere(handle: number): Buffer | undefined {
+  const bytes = Buffer.alloc(65_536);
+  try {
+    const got = readSync(handle, bytes, 0, bytes.length, null);
+    return got === 0 ? undefined : bytes.subarray(0, got);
+  } catch (error) {
+    // EAGAIN: there is a writer, who has not written yet.
+    if (error instanceof Error && 'code' in error && error.code === 'EAGAIN') return bytes.subarray(0, 0);
+    throw error;
+  }
 }
 
 function readRegularFile(handle: number, stat: Stats, maxBytes: number): RawInput | InputProblem {

@@ -8,6 +8,18 @@ import type { Sources } from './sources.ts';
 import { parseYaml, YamlProblem } from './yaml-parse.ts';
 import { type Range, splitDocuments, splitItems } from './yaml-split.ts';
 
+const QUOTE = 0x22;
+const OPEN_BRACKET = 0x5b;
+const OPEN_BRACE = 0x7b;
+const CLOSE_BRACE = 0x7d;
+
+/** Byte order mark, `---`, and `...`, which may be all that a document has. */
+const MARKERS = [
+  [0xef, 0xbb, 0xbf],
+  [0x2d, 0x2d, 0x2d],
+  [0x2e, 0x2e, 0x2e],
+];
+
 export interface Reading {
   readonly file: string;
   readonly bytes: Buffer;
@@ -26,9 +38,11 @@ export interface Reading {
  */
 export function readText(reading: Reading): void {
   for (const range of splitDocuments(reading.bytes, reading.start)) {
-    const jsonStart = findJsonStart(reading.bytes, range);
-    if (jsonStart === undefined) readYaml(reading, range);
-    else readJsonDocument(reading, range, jsonStart);
+    const start = contentStart(reading.bytes, range);
+    if (start === range.end) continue;
+    const first = reading.bytes[start];
+    if (first === OPEN_BRACE || first === OPEN_BRACKET) readJsonDocument(reading, range, start);
+    else readYaml(reading, range);
   }
 }
 
@@ -108,7 +122,7 @@ function readJsonValue(
 
 /** The slice's value in a box, or undefined when it is no JSON, too long, or has a key twice. */
 function parseSlice(reading: Reading, slice: Slice): { readonly value: unknown } | undefined {
-  if (slice.end - slice.start > reading.limits.maxDocumentBytes) return undefined;
+  if (slice.end - slice.start > reading.limits.maxJsonBytes) return undefined;
   try {
     const value: unknown = JSON.parse(reading.bytes.toString('utf8', slice.start, slice.end));
     // JSON.parse takes the last of two equal keys in silence.
@@ -138,13 +152,13 @@ function reportSlice(reading: Reading, slice: Slice): void {
   });
 }
 
-/** Offset of `{` or `[` where the document starts with one, behind its `---`. */
-function findJsonStart(bytes: Buffer, range: Range): number | undefined {
+/** Where the document's content starts, behind its `---`; its end when there is only white space. */
+function contentStart(bytes: Buffer, range: Range): number {
   let at = skipJsonSpace(bytes, range.start, range.end);
-  if (bytes[at] === 0xef && bytes[at + 1] === 0xbb) at += 3;
-  if (bytes.toString('latin1', at, at + 3) === '---') at = skipJsonSpace(bytes, at + 3, range.end);
-  const byte = at < range.end ? bytes[at] : undefined;
-  return byte === 0x7b || byte === 0x5b ? at : undefined;
+  for (const marker of MARKERS) {
+    if (marker.every((byte, index) => bytes[at + index] === byte)) at = Math.min(at + 3, range.end);
+  }
+  return skipJsonSpace(bytes, at, range.end);
 }
 
 /**
@@ -153,15 +167,17 @@ function findJsonStart(bytes: Buffer, range: Range): number | undefined {
  */
 function tryYaml(reading: Reading, range: Range, done: number, start: number): boolean {
   const { bytes, delivery, limits } = reading;
-  if (range.end - range.start > limits.maxDocumentBytes) return false;
+  if (range.end - range.start > limits.maxYamlBytes) return false;
   try {
     const documents = parseYaml(bytes.toString('utf8', range.start, range.end), limits);
     for (const document of documents) deliver(document, originOf(reading, range, 'yaml'), delivery, done);
     return true;
   } catch (error) {
     if (!(error instanceof YamlProblem)) throw error;
-    const next = bytes[skipJsonSpace(bytes, start + 1, range.end)];
-    if (next === 0x22 || next === 0x7b || next === 0x7d || next === 0x5d) return false;
+    const inside = bytes[skipJsonSpace(bytes, start + 1, range.end)];
+    const looksJson =
+      inside === QUOTE || inside === CLOSE_BRACE || (bytes[start] === OPEN_BRACKET && inside === OPEN_BRACE);
+    if (looksJson) return false;
     reportYaml(reading, range, bytes.toString('utf8', range.start, range.end), error);
     return true;
   }
@@ -243,10 +259,11 @@ function reportYaml(reading: Reading, range: Range, text: string, problem: YamlP
 
 function tooLong(reading: Reading, range: Range, format: Origin['format']): boolean {
   const size = range.end - range.start;
-  if (size <= reading.limits.maxDocumentBytes) return false;
+  const most = format === 'json' ? reading.limits.maxJsonBytes : reading.limits.maxYamlBytes;
+  if (size <= most) return false;
   reportAt(reading, {
     code: 'input-limit',
-    message: `one object's text is ${size} bytes long; at most ${reading.limits.maxDocumentBytes} are read`,
+    message: `one object's text is ${size} bytes long; at most ${most} are read`,
     offset: range.start,
     range,
     format,

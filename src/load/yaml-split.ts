@@ -33,25 +33,29 @@ const ITEMS = Buffer.from('items:');
 export function* splitDocuments(bytes: Buffer, start: number): Generator<Range> {
   let from = start;
   let search = start;
+  // Both are found ahead of need and kept, or each document would search the whole rest of the file.
+  let dashes = findMarker(bytes, search, DASH);
+  let dots = findMarker(bytes, search, DOT);
   while (from < bytes.length) {
-    const marker = findMarker(bytes, search);
-    if (marker === undefined) {
-      yield { start: from, end: bytes.length };
-      return;
-    }
-    if (marker.ends) {
-      const end = lineEnd(bytes, marker.at);
+    if (dashes < search) dashes = findMarker(bytes, search, DASH);
+    if (dots < search) dots = findMarker(bytes, search, DOT);
+    if (dots < dashes) {
+      const end = lineEnd(bytes, dots);
       yield { start: from, end };
       from = end;
       search = end;
       continue;
     }
     // `%TAG` lines belong to the document whose `---` follows them.
-    if (marker.at > from && !isPrefix(bytes, from, marker.at)) {
-      yield { start: from, end: marker.at };
-      from = marker.at;
+    if (dashes > from && !isPrefix(bytes, from, Math.min(dashes, bytes.length))) {
+      yield { start: from, end: Math.min(dashes, bytes.length) };
+      from = dashes;
     }
-    search = marker.at + 3;
+    search = dashes + 3;
+    if (dashes === Number.POSITIVE_INFINITY) {
+      if (from < bytes.length) yield { start: from, end: bytes.length };
+      return;
+    }
   }
 }
 
@@ -91,20 +95,13 @@ export function splitItems(bytes: Buffer, document: Range): ListRanges | undefin
   return { head: { start: document.start, end: line.end }, tail: { start: at, end: document.end }, items };
 }
 
-/** The next line that is a document marker; `ends` for `...`. */
-function findMarker(bytes: Buffer, from: number): { at: number; ends: boolean } | undefined {
-  const dashes = findMarkerOf(bytes, from, DASH, bytes.length);
-  const dots = findMarkerOf(bytes, from, DOT, dashes ?? bytes.length);
-  if (dots !== undefined) return { at: dots, ends: true };
-  return dashes === undefined ? undefined : { at: dashes, ends: false };
-}
-
-function findMarkerOf(bytes: Buffer, from: number, byte: number, end: number): number | undefined {
+/** Start of the next line that is `---` or `...`, or Infinity. */
+function findMarker(bytes: Buffer, from: number, byte: number): number {
   const three = Buffer.from([byte, byte, byte]);
   let at = from;
   for (;;) {
     at = bytes.indexOf(three, at);
-    if (at === -1 || at >= end) return undefined;
+    if (at === -1) return Number.POSITIVE_INFINITY;
     if (isSpaceOrEnd(bytes, at + 3, bytes.length)) {
       if (isLineStart(bytes, at)) return at;
       // Files put together by cat may have a byte order mark before each `---`.
@@ -164,15 +161,14 @@ function isPrefix(bytes: Buffer, start: number, end: number): boolean {
 
 /** The line `items:` at the start of a line, with nothing behind it but a comment. */
 function findItemsLine(bytes: Buffer, document: Range): Range | undefined {
-  let at = document.start;
-  for (;;) {
-    at = bytes.indexOf(ITEMS, at);
-    if (at === -1 || at >= document.end) return undefined;
-    if (at === document.start || bytes[at - 1] === LF) {
-      const end = Math.min(lineEnd(bytes, at), document.end);
-      const rest = bytes.toString('latin1', at + ITEMS.length, end);
-      return /^[ \t]*(?:[ \t]#[^\r\n]*)?\r?\n?$/.test(rest) ? { start: at, end } : undefined;
-    }
-    at += ITEMS.length;
+  // Searching in a view: indexOf on the file would run on to its end for each document.
+  const view = bytes.subarray(document.start, document.end);
+  for (let found = view.indexOf(ITEMS); found !== -1; found = view.indexOf(ITEMS, found + ITEMS.length)) {
+    if (found > 0 && view[found - 1] !== LF) continue;
+    const at = document.start + found;
+    const end = Math.min(lineEnd(bytes, at), document.end);
+    const rest = bytes.toString('latin1', at + ITEMS.length, end);
+    return /^[ \t]*(?:[ \t]#[^\r\n]*)?\r?\n?$/.test(rest) ? { start: at, end } : undefined;
   }
+  return undefined;
 }
