@@ -3,7 +3,8 @@
  * that is not basic belongs to the match opened last that has it, else to the target, else to the match of the
  * protocol, which it opens (`-p tcp --dport 80`). An extension that is not known here takes all words up to the
  * next basic option. Nothing is dropped: a match or target with a word that is not understood is kept as
- * unknown with all its words, and a word without any owner is kept in `unparsed`.
+ * unknown with all its words. A rule that iptables would refuse for a word without any owner, an option without
+ * its value, or a second `-s` or `-j`, is kept as nothing but its words, in `unparsed`.
  */
 import type { GivenOption, MatchExtension, OptionShape } from './extensions/extension.ts';
 import type { KnownMatch, KnownTarget, Match, Target } from './extensions/index.ts';
@@ -44,7 +45,10 @@ interface State {
   goto: boolean;
   /** Opened last: takes what nobody else has. */
   current: MatchOwner | TargetOwner | undefined;
-  unparsed: string[] | undefined;
+  /** iptables would refuse the rule. */
+  failed: boolean;
+  /** The protocol, wherever it stands; null: not looked for yet. */
+  protocol: string | undefined | null;
 }
 
 /** Every option in use, under every spelling, by extension. */
@@ -86,19 +90,21 @@ export function parseRule(words: Words, from: number): ParsedRule {
     target: undefined,
     goto: false,
     current: undefined,
-    unparsed: undefined,
+    failed: false,
+    protocol: null,
   };
   const { texts, quoted } = words;
-  let trailingComment: string | undefined;
-  for (let i = from; i < words.count; ) {
+  let end = words.count;
+  for (let i = from; i < end; ) {
     const word = texts[i] ?? '';
     if (quoted[i] === 1) i = stray(state, i, i + 1);
-    else if (word.charCodeAt(0) === HASH) {
-      trailingComment = texts.slice(i, words.count).join(' ');
-      break;
-    } else if (word === '!') i = negated(state, i);
+    else if (word.charCodeAt(0) === HASH) end = i;
+    else if (word === '!') i = negated(state, i);
     else i = option(state, i, i, word, false);
   }
+  const trailingComment = end < words.count ? texts.slice(end, words.count).join(' ') : undefined;
+  if (state.failed)
+    return { rule: { matches: [], unparsed: keepWords(words, from, end, []) }, trailingComment };
   return { rule: finish(state), trailingComment };
 }
 
@@ -132,13 +138,13 @@ function option(state: State, from: number, at: number, word: string, isNegated:
     else openTarget(state, at, value, letter === 'g');
     return at + 2;
   }
-  return addressOption(state, from, at, letter, isNegated);
+  return addressOption(state, at, letter, isNegated);
 }
 
-function addressOption(state: State, from: number, at: number, letter: string, isNegated: boolean): number {
+function addressOption(state: State, at: number, letter: string, isNegated: boolean): number {
   const { words, draft } = state;
   if (letter === 'f') {
-    if (draft.fragment !== undefined) return unowned(state, from, at + 1);
+    if (draft.fragment !== undefined) return refused(state, at + 1);
     draft.fragment = { negated: isNegated };
     return at + 1;
   }
@@ -152,27 +158,27 @@ function addressOption(state: State, from: number, at: number, letter: string, i
   const value = place < words.count ? words.texts[place] : undefined;
   // `-s -j CHAIN`: a script had an empty variable there. getopt would take `-j` for the address; nobody means that.
   const isMissing = value === undefined || (value.charCodeAt(0) === DASH && words.quoted[place] === 0);
-  if (isMissing) return unowned(state, from, at + 1);
+  if (isMissing) return refused(state, at + 1);
   const next = place + 1;
   switch (letter) {
     case 's':
-      if (draft.source !== undefined) return unowned(state, from, next);
+      if (draft.source !== undefined) return refused(state, next);
       draft.source = parseAddress(value, inverted);
       return next;
     case 'd':
-      if (draft.destination !== undefined) return unowned(state, from, next);
+      if (draft.destination !== undefined) return refused(state, next);
       draft.destination = parseAddress(value, inverted);
       return next;
     case 'i':
-      if (draft.inInterface !== undefined) return unowned(state, from, next);
+      if (draft.inInterface !== undefined) return refused(state, next);
       draft.inInterface = { negated: inverted, name: value };
       return next;
     case 'o':
-      if (draft.outInterface !== undefined) return unowned(state, from, next);
+      if (draft.outInterface !== undefined) return refused(state, next);
       draft.outInterface = { negated: inverted, name: value };
       return next;
     default:
-      if (draft.protocol !== undefined) return unowned(state, from, next);
+      if (draft.protocol !== undefined) return refused(state, next);
       draft.protocol = { negated: inverted, protocol: value };
       return next;
   }
@@ -189,7 +195,7 @@ function setCounters(state: State, at: number): number {
   const packets = words.texts[at + 1] ?? '';
   const bytes = at + 2 < words.count ? (words.texts[at + 2] ?? '') : '';
   const counters = parseCounters(packets, bytes);
-  if (counters === undefined || draft.counters !== undefined) return unowned(state, at, at + 1);
+  if (counters === undefined || draft.counters !== undefined) return refused(state, at + 1);
   draft.counters = counters;
   return at + 3;
 }
@@ -208,11 +214,7 @@ function openMatch(state: State, at: number, name: string): void {
 }
 
 function openTarget(state: State, at: number, name: string, isGoto: boolean): void {
-  // iptables takes one target; of several the last is kept as such, and the words of the others with it.
-  if (state.target !== undefined) {
-    keepUnparsed(state, state.goto ? ['-g', state.target.name] : ['-j', state.target.name]);
-    keepUnparsed(state, wordsOf(state, state.target));
-  }
+  if (state.target !== undefined) state.failed = true;
   const extension = isGoto || state.words.quoted[at + 1] === 1 ? undefined : targetExtensions.get(name);
   state.target = { name, extension, given: [], spans: [], broken: false };
   state.goto = isGoto;
@@ -250,7 +252,7 @@ const MOST_OWNERS = 64;
 
 /** Whose option this is; opens the protocol's match if it is that one's. */
 function ownerOf(state: State, name: string): MatchOwner | TargetOwner | undefined {
-  const { current, owners, target, draft } = state;
+  const { current, owners, target } = state;
   if (current?.extension !== undefined && shapes.get(current.extension)?.has(name)) return current;
   const isForeign = current !== undefined && current.extension === undefined;
   const oldest = Math.max(0, owners.length - MOST_OWNERS);
@@ -261,8 +263,8 @@ function ownerOf(state: State, name: string): MatchOwner | TargetOwner | undefin
     return isForeign && !isProtocolMatch(owner.name) ? undefined : owner;
   }
   if (!isForeign && target?.extension !== undefined && shapes.get(target.extension)?.has(name)) return target;
-  if (draft.protocol === undefined || draft.protocol.negated) return undefined;
-  const protocol = canonicalProtocol(draft.protocol.protocol);
+  const protocol = protocolOf(state);
+  if (protocol === undefined) return undefined;
   const extension = isProtocolMatch(protocol) ? matchExtensions.get(protocol) : undefined;
   const opened = extension && shapes.get(extension)?.has(name) ? protocol : implicitForeign.get(name);
   if (opened === undefined || (isForeign && opened !== protocol)) return undefined;
@@ -280,6 +282,19 @@ function ownerOf(state: State, name: string): MatchOwner | TargetOwner | undefin
   return owner;
 }
 
+/** iptables wants `-p` before the options of its match; here it may come later, as it is printed before them. */
+function protocolOf(state: State): string | undefined {
+  if (state.protocol !== null) return state.protocol;
+  const { texts, quoted, count } = state.words;
+  let protocol: string | undefined;
+  for (let i = 0; i < count - 1 && protocol === undefined; i++) {
+    const isOption = quoted[i] === 0 && basicLetter(texts[i] ?? '') === 'p';
+    if (isOption && texts[i - 1] !== '!') protocol = canonicalProtocol(texts[i + 1] ?? '');
+  }
+  state.protocol = protocol;
+  return protocol;
+}
+
 function isProtocolMatch(name: string): boolean {
   return name === 'tcp' || name === 'udp' || name === 'sctp';
 }
@@ -287,24 +302,15 @@ function isProtocolMatch(name: string): boolean {
 /** Words that nobody declares: they are the current extension's, which is unknown then. */
 function stray(state: State, from: number, to: number): number {
   const { current } = state;
-  if (current === undefined) return unowned(state, from, to);
+  if (current === undefined || (current === state.target && state.goto)) return refused(state, to);
   current.broken = true;
   current.spans.push(from, to);
   return to;
 }
 
-function unowned(state: State, from: number, to: number): number {
-  keepUnparsed(state, wordsBetween(state, from, to));
-  return to;
-}
-
-function keepUnparsed(state: State, words: readonly string[]): void {
-  state.unparsed ??= [];
-  for (const word of words) state.unparsed.push(word);
-}
-
-function wordsBetween(state: State, from: number, to: number): string[] {
-  return keepWords(state.words, from, to, []);
+function refused(state: State, next: number): number {
+  state.failed = true;
+  return next;
 }
 
 function wordsOf(state: State, owner: Owner<AnyExtension>): string[] {
@@ -328,7 +334,6 @@ function finish(state: State): Rule {
     draft.matches.push(known ?? { kind: 'unknown', name: owner.name, words: wordsOf(state, owner) });
   }
   if (target !== undefined) draft.target = finishTarget(state, target);
-  if (state.unparsed !== undefined) draft.unparsed = state.unparsed;
   return draft;
 }
 
@@ -338,10 +343,7 @@ function finishTarget(state: State, owner: TargetOwner): Target {
     const known = extension.parse(owner.given);
     if (known !== undefined) return known;
   }
-  if (owner.broken || extension !== undefined) {
-    if (!state.goto) return { kind: 'unknown', name, words: wordsOf(state, owner) };
-    keepUnparsed(state, wordsOf(state, owner));
-  }
+  if (owner.broken || extension !== undefined) return { kind: 'unknown', name, words: wordsOf(state, owner) };
   if (state.goto) return { kind: 'jump', chain: name, goto: true };
   if (name === 'ACCEPT' || name === 'DROP' || name === 'RETURN' || name === 'QUEUE') return { kind: name };
   if (foreignTargets.has(name)) return { kind: 'unknown', name, words: [] };

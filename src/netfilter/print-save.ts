@@ -85,7 +85,7 @@ function ruleText(rule: Rule, family: Family): string {
     interfaceText('-o', rule.outInterface) +
     protocolText(rule.protocol);
   if (rule.fragment !== undefined) text += rule.fragment.negated ? ' ! -f' : ' -f';
-  if (rule.unparsed !== undefined) for (const word of rule.unparsed) text += ` ${printKeptWord(word)}`;
+  if (rule.unparsed !== undefined) text += wordsText(rule.unparsed);
   for (const match of rule.matches) text += saveMatch(match, family);
   if (rule.target !== undefined) text += saveTarget(rule.target, family);
   return text;

@@ -66,7 +66,10 @@ export interface Rule {
   readonly target?: Target;
   /** Present, even if zero, where the rule was printed with them (`iptables-save -c`). */
   readonly counters?: Counters;
-  /** Words that belong to no known place, as they were read: nothing is dropped. Quoted words keep their quotes. */
+  /**
+   * All words of a rule that iptables would refuse (a word of no option, an option without its value, two
+   * targets); nothing else is set then but the counters. Quoted words keep their quotes.
+   */
   readonly unparsed?: readonly string[];
 }
 

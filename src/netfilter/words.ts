@@ -163,9 +163,15 @@ export function quote(text: string): string {
 
 /**
  * How a word of any other kind (a name, an address) is printed: bare, as iptables-save does, unless it would
- * then not be read back as the same word.
+ * then not be read back as the same word, or be taken for an option.
  */
 export function saveWord(text: string): string {
+  return text.startsWith('-') || text.startsWith('!') || text.startsWith('#')
+    ? quote(text)
+    : bareOrQuoted(text);
+}
+
+function bareOrQuoted(text: string): string {
   return text === '' || BREAKS_A_WORD.test(text) ? quote(text) : text;
 }
 
@@ -174,7 +180,7 @@ export function saveWord(text: string): string {
  * with quotes that mean something. Two spellings of the same word become one: `"abc"` is kept as `abc`.
  */
 export function keptWord(text: string, wasQuoted: boolean): string {
-  if (!wasQuoted) return saveWord(text);
+  if (!wasQuoted) return bareOrQuoted(text);
   return NEEDS_NO_QUOTES.test(text) && !text.startsWith('-') ? text : quote(text);
 }
 
@@ -184,11 +190,11 @@ export function wordText(word: string): string {
 }
 
 /** True for a kept word that is one whole quoted text, closed at its very end. */
-export function isQuoted(word: string): boolean {
+function isQuoted(word: string): boolean {
   return word.length >= 2 && word.startsWith('"') && closingQuote(word, 1, word.length) === word.length - 1;
 }
 
-/** Prints a kept word; a word that was put into the model without need of it being a word gets quotes. */
+/** Prints a kept word; a text that was put into the model as it is, and is no word, gets quotes. */
 export function printKeptWord(word: string): string {
-  return isQuoted(word) ? word : saveWord(word);
+  return isQuoted(word) ? word : bareOrQuoted(word);
 }
