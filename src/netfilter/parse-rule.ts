@@ -7,7 +7,7 @@
  * its value, or a second `-s` or `-j`, is kept as nothing but its words, in `unparsed`.
  */
 import type { GivenOption, MatchExtension, OptionShape } from './extensions/extension.ts';
-import type { KnownMatch, KnownTarget, Match, Target } from './extensions/index.ts';
+import type { KnownMatch, KnownTarget, Match, Target, VerdictTarget } from './extensions/index.ts';
 import { foreignTargets, matchExtensions, targetExtensions } from './extensions/index.ts';
 import { canonicalProtocol } from './protocols.ts';
 import type { AddressMatch, Counters, Rule } from './ruleset.ts';
@@ -132,7 +132,7 @@ function option(state: State, from: number, at: number, word: string, isNegated:
   if (letter === '') return extensionOption(state, from, at, word, isNegated);
   if (letter === 'm' || letter === 'j' || letter === 'g' || letter === 'c') {
     const value = state.words.texts[at + 1];
-    if (isNegated || at + 1 >= state.words.count || value === undefined) return stray(state, from, at + 1);
+    if (isNegated || at + 1 >= state.words.count || value === undefined) return refused(state, at + 1);
     if (letter === 'm') openMatch(state, at, value);
     else if (letter === 'c') return setCounters(state, at);
     else openTarget(state, at, value, letter === 'g');
@@ -218,7 +218,12 @@ function openTarget(state: State, at: number, name: string, isGoto: boolean): vo
   const extension = isGoto || state.words.quoted[at + 1] === 1 ? undefined : targetExtensions.get(name);
   state.target = { name, extension, given: [], spans: [], broken: false };
   state.goto = isGoto;
-  state.current = state.target;
+  // Verdicts have no options, so that nothing behind one can be its own.
+  state.current = isVerdict(name) && !isGoto ? undefined : state.target;
+}
+
+function isVerdict(name: string): name is VerdictTarget['kind'] {
+  return name === 'ACCEPT' || name === 'DROP' || name === 'RETURN' || name === 'QUEUE';
 }
 
 function extensionOption(state: State, from: number, at: number, word: string, isNegated: boolean): number {
@@ -226,7 +231,10 @@ function extensionOption(state: State, from: number, at: number, word: string, i
   const name = equals < 0 ? word : word.slice(0, equals);
   const owner = ownerOf(state, name);
   const shape = owner?.extension && shapes.get(owner.extension)?.get(name);
-  if (owner === undefined || shape === undefined) return stray(state, from, at + 1);
+  if (owner === undefined || shape === undefined) {
+    // A port without a protocol behind what may be a chain: iptables refuses that.
+    return isPortBehindChain(state, name) ? refused(state, at + 1) : stray(state, from, at + 1);
+  }
   const { texts, quoted, count } = state.words;
   const values: string[] = [];
   let next = at + 1;
@@ -247,6 +255,13 @@ function extensionOption(state: State, from: number, at: number, word: string, i
   return next;
 }
 
+function isPortBehindChain({ current, target }: State, name: string): boolean {
+  if (current === undefined || current !== target || target.extension !== undefined) return false;
+  if (foreignTargets.has(target.name)) return false;
+  const tcp = matchExtensions.get('tcp');
+  return tcp !== undefined && shapes.get(tcp)?.has(name) === true;
+}
+
 /** An option is looked for in so many matches before it, which keeps lines of a million matches linear. */
 const MOST_OWNERS = 64;
 
@@ -255,6 +270,7 @@ function ownerOf(state: State, name: string): MatchOwner | TargetOwner | undefin
   const { current, owners, target } = state;
   if (current?.extension !== undefined && shapes.get(current.extension)?.has(name)) return current;
   const isForeign = current !== undefined && current.extension === undefined;
+  if (isForeign && current === target && foreignTargets.has(current.name)) return undefined;
   const oldest = Math.max(0, owners.length - MOST_OWNERS);
   for (let i = owners.length - 1; i >= oldest; i--) {
     const owner = owners[i];
@@ -345,7 +361,7 @@ function finishTarget(state: State, owner: TargetOwner): Target {
   }
   if (owner.broken || extension !== undefined) return { kind: 'unknown', name, words: wordsOf(state, owner) };
   if (state.goto) return { kind: 'jump', chain: name, goto: true };
-  if (name === 'ACCEPT' || name === 'DROP' || name === 'RETURN' || name === 'QUEUE') return { kind: name };
+  if (isVerdict(name)) return { kind: name };
   if (foreignTargets.has(name)) return { kind: 'unknown', name, words: [] };
   return { kind: 'jump', chain: name, goto: false };
 }
