@@ -126,14 +126,33 @@ function fromException(error: YAMLException, text: string, limits: LoadLimits): 
   if (reason.startsWith('nesting exceeded')) {
     return new YamlProblem('input-limit', index, `nested deeper than ${limits.maxDepth} levels`);
   }
+  if (reason === 'object-based map does not support complex keys') {
+    // The usual cause is an unrendered template: `{{ … }}` is a mapping whose key is a mapping.
+    const template = text.indexOf('{{');
+    const at = template === -1 ? index : template;
+    return new YamlProblem(
+      'yaml-syntax',
+      at,
+      'a mapping or sequence stands where a key must be',
+      helpFor(text, at),
+    );
+  }
+  const message = REWORDED[reason] ?? escapeText(reason);
   return new YamlProblem(
     'yaml-syntax',
     index,
-    escapeText(reason),
+    message,
     helpFor(text, index),
     reason.startsWith('unidentified alias'),
   );
 }
+
+/** What js-yaml says in words of its own parts. */
+const REWORDED: Readonly<Record<string, string>> = {
+  'deficient indentation': 'a bracket or quote is still open here, or its text is indented too little',
+  'end of the stream or a document separator is expected':
+    'this does not belong to what stands before it; expected a new document',
+};
 
 function helpFor(text: string, index: number): string | undefined {
   const start = Math.max(text.lastIndexOf('\n', index - 1), text.lastIndexOf('\r', index - 1)) + 1;

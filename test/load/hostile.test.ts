@@ -1,0 +1,171 @@
+import { describe, expect, test } from 'vitest';
+import { load, loadText, serviceYaml, withFiles } from './load-support.ts';
+
+const bomb = `a: &a [x,x,x,x,x,x,x,x,x]\n${[...'bcdefghij']
+  .map((name, index) => `${name}: &${name} [${Array(9).fill(`*${'abcdefghij'[index]}`).join(',')}]\n`)
+  .join('')}`;
+
+describe('hostile input gets an error, soon:', () => {
+  const cases: [string, string, string | Uint8Array, string[]][] = [
+    [
+      'an alias bomb',
+      'a.yaml',
+      bomb,
+      ['a.yaml:7:11: error: aliases make more than 1000000 values out of this document'],
+    ],
+    [
+      'a merge bomb',
+      'a.yaml',
+      `x: &x {${Array.from({ length: 100 }, (_, i) => `k${i}: 1`).join(',')}}\n${Array.from({ length: 500 }, (_, i) => `a${i}:\n  <<: *x\n`).join('')}`,
+      ['a.yaml:201:3: error: merge keys exceeded maxTotalMergeKeys (10000)'],
+    ],
+    [
+      '10,000 brackets',
+      'a.yaml',
+      `a: ${'['.repeat(10_000)}`,
+      ['a.yaml:1:503: error: nested deeper than 500 levels'],
+    ],
+    [
+      '10,000 dashes',
+      'a.yaml',
+      `${'- '.repeat(10_000)}a`,
+      ['a.yaml:1:1001: error: nested deeper than 500 levels'],
+    ],
+    [
+      '1,000 levels of block mappings',
+      'a.yaml',
+      Array.from({ length: 1000 }, (_, i) => `${' '.repeat(i)}a:\n`).join(''),
+      ['a.yaml:500:500: error: nested deeper than 500 levels'],
+    ],
+    [
+      '10,000 objects in JSON',
+      'a.json',
+      `${'{"a":'.repeat(10_000)}1${'}'.repeat(10_000)}`,
+      ['a.json:1:2501: error: nested deeper than 500 levels; this value and what follows it were not read'],
+    ],
+    [
+      '10,000 arrays in JSON, not named so',
+      'a.txt',
+      '['.repeat(10_000),
+      ['a.txt:1:501: error: nested deeper than 500 levels; this value and what follows it were not read'],
+    ],
+    [
+      'bytes that are no text',
+      'a.yaml',
+      Buffer.from('a: b\0c\n'),
+      ['a.yaml: error: is not text: byte 5 is NUL'],
+    ],
+    [
+      'bytes that are no UTF-8',
+      'a.yaml',
+      Buffer.from('é: b\nc: d\xff\n', 'latin1'),
+      [
+        'a.yaml:1:1: error: byte 1 (\\xe9) is not valid UTF-8\n  help: save the file as UTF-8; UTF-16 is accepted too if it starts with a byte order mark',
+      ],
+    ],
+    [
+      'a sequence of bytes cut off',
+      'a.json',
+      Buffer.concat([Buffer.from('{"a":\n"é'), Buffer.from([0xe2, 0x82]), Buffer.from('"}')]),
+      [
+        'a.json:2:3: error: byte 10 (\\xe2) is not valid UTF-8\n  help: save the file as UTF-8; UTF-16 is accepted too if it starts with a byte order mark',
+      ],
+    ],
+    [
+      'half a UTF-16 file',
+      'a.yaml',
+      Buffer.from([0xff, 0xfe, 0x61]),
+      ['a.yaml: error: is UTF-16 with an odd number of bytes; it seems cut off'],
+    ],
+    [
+      'half a UTF-16 pair',
+      'a.yaml',
+      Buffer.from([0xff, 0xfe, 0x61, 0, 0, 0xd8]),
+      ['a.yaml: error: byte 5 starts half of a UTF-16 pair'],
+    ],
+    [
+      'a gzip file',
+      'a.yaml',
+      Buffer.from([0x1f, 0x8b, 8]),
+      [
+        'a.yaml: error: is a gzip file, not text\n  help: unpack it first and pass the result, for example gzip -dc FILE | … -',
+      ],
+    ],
+    [
+      'five million dashes',
+      'a.yaml',
+      '-'.repeat(5_000_000),
+      [
+        `a.yaml:1:1: error: the string "${'-'.repeat(45)}…(4999940 characters)…${'-'.repeat(15)}" is no Kubernetes object; expected a mapping with apiVersion and kind`,
+      ],
+    ],
+    [
+      '100,000 quotes',
+      'a.yaml',
+      `a: "${'\\\n'.repeat(100_000)}`,
+      ['a.yaml:2:1: error: a bracket or quote is still open here, or its text is indented too little'],
+    ],
+  ];
+  test.each(cases)('%s', async (_, name, text, messages) => {
+    const started = performance.now();
+    const loaded = await loadText(name, text);
+    expect(loaded.messages).toEqual(messages);
+    expect(loaded.objects).toEqual([]);
+    // Generous, for a shared machine: the aim is that nothing grows with the square of its size.
+    expect(performance.now() - started).toBeLessThan(10_000);
+  });
+
+  test('200,000 empty documents are nothing, soon', async () => {
+    for (const text of ['---\n'.repeat(200_000), '...\n'.repeat(200_000), '# x\n'.repeat(200_000)]) {
+      const loaded = await loadText('a.yaml', text);
+      expect(loaded.messages).toEqual([]);
+    }
+  });
+});
+
+describe('the limits', () => {
+  test('of size are kept for each object, and the next one is read', async () => {
+    const limits = { maxYamlBytes: 100, maxJsonBytes: 100 };
+    const long = 'x'.repeat(200);
+    const yaml = await loadText('a.yaml', `apiVersion: v1\nkind: A\nd: ${long}\n---\n${serviceYaml('a')}`, {
+      limits,
+    });
+    expect(yaml.names).toEqual(['Service shop/a']);
+    expect(yaml.messages).toEqual([
+      "a.yaml:1:1: error: one object's text is 227 bytes long; at most 100 are read",
+    ]);
+    const items = `{"kind": "List", "apiVersion": "v1", "items": [{"d": "${long}"}, {"apiVersion": "v1", "kind": "A"}]}`;
+    const json = await loadText('a.json', items, { limits });
+    expect(json.names).toEqual(['A ?']);
+    expect(json.messages).toEqual([
+      "a.json:1:48: error: one object's text is 209 bytes long; at most 100 are read",
+    ]);
+  });
+
+  test('of a file and of standard input are kept', async () => {
+    await withFiles({ 'a.yaml': serviceYaml('a'), 'b.yaml': '' }, async (folder) => {
+      const limits = { maxFileBytes: 30 };
+      const { messages } = await load(folder, ['a.yaml', '-'], { limits, text: serviceYaml('b') });
+      expect(messages).toEqual([
+        'a.yaml: error: is larger than 30 bytes (66 bytes)',
+        '<stdin>: error: is larger than 30 bytes (more)',
+      ]);
+      expect((await load(folder, ['.'], { limits: { maxFiles: 1 } })).messages).toContain(
+        `${folder}: error: more than 1 files; the rest was not read`,
+      );
+    });
+  });
+
+  test('of errors ends the reading of that file and says where', async () => {
+    const files = { 'a.yaml': 'a: [\n---\n'.repeat(5), 'b.yaml': serviceYaml('b') };
+    await withFiles(files, async (folder) => {
+      const { messages, names } = await load(folder, ['.'], { limits: { maxProblems: 2 } });
+      expect(names).toEqual(['Service shop/b']);
+      expect(messages).toEqual([
+        'a.yaml:2:1: error: a bracket or quote is still open here, or its text is indented too little',
+        'a.yaml:4:1: error: a bracket or quote is still open here, or its text is indented too little',
+        'a.yaml:6:1: error: more than 2 errors in this file; from here on it was not read',
+      ]);
+    });
+  });
+});
