@@ -4,13 +4,12 @@
  * addresses as written, marks with eight digits, probabilities with ten.
  */
 
+import { inChunks } from './chunks.ts';
 import type { Match, Target } from './extensions/index.ts';
 import { matchExtensions, targetExtensions } from './extensions/index.ts';
 import { canonicalProtocol } from './protocols.ts';
 import type { AddressMatch, Family, InterfaceMatch, Rule, Ruleset, Table } from './ruleset.ts';
-import { printKeptWord } from './words.ts';
-
-const CHUNK = 64 * 1024;
+import { printKeptWords } from './words.ts';
 
 /**
  * One `-A CHAIN …` line without its line end. Throws where a text could not be written without escapes (a quote,
@@ -26,17 +25,12 @@ export function restoreLine(rule: Rule, chain: string, family: Family = 'ipv4'):
  * the order of `table.statements` or else chain after chain, then COMMIT. Built-in chains get no line, since
  * that would set their policy and, without `--noflush`, empty them. Throws as restoreLine does.
  */
-export function* printRestore(ruleset: Ruleset): Generator<string, void, undefined> {
-  let chunk = '';
-  for (const table of ruleset.tables) {
-    for (const line of tableLines(table, ruleset.family)) {
-      chunk += `${line}\n`;
-      if (chunk.length < CHUNK) continue;
-      yield chunk;
-      chunk = '';
-    }
-  }
-  if (chunk !== '') yield chunk;
+export function printRestore(ruleset: Ruleset): Generator<string, void, undefined> {
+  return inChunks(restoreLines(ruleset));
+}
+
+function* restoreLines(ruleset: Ruleset): Generator<string, void, undefined> {
+  for (const table of ruleset.tables) yield* tableLines(table, ruleset.family);
 }
 
 function* tableLines(table: Table, family: Family): Generator<string, void, undefined> {
@@ -63,7 +57,7 @@ function* tableLines(table: Table, family: Family): Generator<string, void, unde
 }
 
 function commandLine(words: readonly string[]): string {
-  return checked(words.map(printKeptWord).join(' '), words[1] ?? '');
+  return checked(printKeptWords(words).slice(1), words[1] ?? '');
 }
 
 // biome-ignore lint/suspicious/noControlCharactersInRegex: they are what is looked for
@@ -117,7 +111,7 @@ function ruleText(rule: Rule, family: Family): string {
   text += interfaceText('-i', rule.inInterface);
   text += interfaceText('-o', rule.outInterface);
   if (rule.fragment !== undefined) text += rule.fragment.negated ? ' ! -f' : ' -f';
-  if (rule.unparsed !== undefined) text += wordsText(rule.unparsed);
+  if (rule.unparsed !== undefined) text += printKeptWords(rule.unparsed);
   for (; i < matches.length; i++) text += matchText(matches[i], family);
   if (destination?.negated) text += addressText('-d', destination);
   return rule.target === undefined ? text : text + targetText(rule.target, family);
@@ -144,7 +138,7 @@ function matchText(match: Match | undefined, family: Family): string {
 }
 
 function matchOptions(match: Match, family: Family): string {
-  if (match.kind === 'unknown') return wordsText(match.words);
+  if (match.kind === 'unknown') return printKeptWords(match.words);
   const extension = matchExtensions.get(match.kind);
   return extension?.restore?.(match, family) ?? extension?.save(match, family) ?? '';
 }
@@ -154,7 +148,7 @@ function targetText(target: Target, family: Family): string {
     case 'jump':
       return ` ${target.goto ? '-g' : '-j'} ${bareWord(target.chain)}`;
     case 'unknown':
-      return ` -j ${bareWord(target.name)}${wordsText(target.words)}`;
+      return ` -j ${bareWord(target.name)}${printKeptWords(target.words)}`;
     case 'ACCEPT':
     case 'DROP':
     case 'RETURN':
@@ -165,10 +159,4 @@ function targetText(target: Target, family: Family): string {
       return ` -j ${target.kind}${extension?.restore?.(target, family) ?? extension?.save(target, family) ?? ''}`;
     }
   }
-}
-
-function wordsText(words: readonly string[]): string {
-  let text = '';
-  for (const word of words) text += ` ${printKeptWord(word)}`;
-  return text;
 }

@@ -3,6 +3,7 @@
  * whatever spelling they were loaded in.
  */
 import { canonicalNetwork } from './addresses.ts';
+import { inChunks } from './chunks.ts';
 import type { Match, Target } from './extensions/index.ts';
 import { matchExtensions, targetExtensions } from './extensions/index.ts';
 import { canonicalProtocol } from './protocols.ts';
@@ -17,10 +18,7 @@ import type {
   Ruleset,
   Table,
 } from './ruleset.ts';
-import { printKeptWord, saveWord } from './words.ts';
-
-/** Chunks of about this size: large enough to be few, small enough not to be held back. */
-const CHUNK = 64 * 1024;
+import { printKeptWords, saveWord } from './words.ts';
 
 /**
  * A rule in its one canonical form, by which rules are compared: its save line without `-A CHAIN` and counters.
@@ -40,15 +38,8 @@ export function saveLine(rule: Rule, chain: string, family: Family): string {
  * The whole ruleset as iptables-save prints it, without the header comments that hold the date. The tables and
  * chains come in the order of the model. Rules of a table without a name get no `*table` and `COMMIT` lines.
  */
-export function* printSave(ruleset: Ruleset): Generator<string, void, undefined> {
-  let chunk = '';
-  for (const line of saveLines(ruleset)) {
-    chunk += `${line}\n`;
-    if (chunk.length < CHUNK) continue;
-    yield chunk;
-    chunk = '';
-  }
-  if (chunk !== '') yield chunk;
+export function printSave(ruleset: Ruleset): Generator<string, void, undefined> {
+  return inChunks(saveLines(ruleset));
 }
 
 function* saveLines(ruleset: Ruleset): Generator<string, void, undefined> {
@@ -64,11 +55,11 @@ function* tableLines(table: Table, family: Family): Generator<string, void, unde
   for (const chain of table.chains) {
     for (const rule of chain.rules) yield saveLine(rule, chain.name, family);
   }
-  for (const command of table.commands ?? []) yield command.words.map(printKeptWord).join(' ');
+  for (const command of table.commands ?? []) yield printKeptWords(command.words).slice(1);
 }
 
 /** `:INPUT ACCEPT [0:0]`, `:KUBE-SERVICES - [0:0]`. */
-export function chainLine(chain: Chain): string {
+function chainLine(chain: Chain): string {
   return `:${saveWord(chain.name)} ${chain.policy ?? '-'} ${chain.counters ? countersText(chain.counters) : '[0:0]'}`;
 }
 
@@ -85,7 +76,7 @@ function ruleText(rule: Rule, family: Family): string {
     interfaceText('-o', rule.outInterface) +
     protocolText(rule.protocol);
   if (rule.fragment !== undefined) text += rule.fragment.negated ? ' ! -f' : ' -f';
-  if (rule.unparsed !== undefined) text += wordsText(rule.unparsed);
+  if (rule.unparsed !== undefined) text += printKeptWords(rule.unparsed);
   for (const match of rule.matches) text += saveMatch(match, family);
   if (rule.target !== undefined) text += saveTarget(rule.target, family);
   return text;
@@ -112,8 +103,8 @@ function protocolText(match: ProtocolMatch | undefined): string {
 }
 
 /** ` -m NAME` and its options. */
-export function saveMatch(match: Match, family: Family): string {
-  if (match.kind === 'unknown') return ` -m ${saveWord(match.name)}${wordsText(match.words)}`;
+function saveMatch(match: Match, family: Family): string {
+  if (match.kind === 'unknown') return ` -m ${saveWord(match.name)}${printKeptWords(match.words)}`;
   return ` -m ${match.kind}${matchExtensions.get(match.kind)?.save(match, family) ?? ''}`;
 }
 
@@ -123,7 +114,7 @@ function saveTarget(target: Target, family: Family): string {
     case 'jump':
       return ` ${target.goto ? '-g' : '-j'} ${saveWord(target.chain)}`;
     case 'unknown':
-      return ` -j ${saveWord(target.name)}${wordsText(target.words)}`;
+      return ` -j ${saveWord(target.name)}${printKeptWords(target.words)}`;
     case 'ACCEPT':
     case 'DROP':
     case 'RETURN':
@@ -132,10 +123,4 @@ function saveTarget(target: Target, family: Family): string {
     default:
       return ` -j ${target.kind}${targetExtensions.get(target.kind)?.save(target, family) ?? ''}`;
   }
-}
-
-function wordsText(words: readonly string[]): string {
-  let text = '';
-  for (const word of words) text += ` ${printKeptWord(word)}`;
-  return text;
 }

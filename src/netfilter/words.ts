@@ -195,6 +195,13 @@ function isQuoted(word: string): boolean {
 }
 
 /** Prints a kept word; a text that was put into the model as it is, and is no word, gets quotes. */
-export function printKeptWord(word: string): string {
+function printKeptWord(word: string): string {
   return isQuoted(word) ? word : bareOrQuoted(word);
+}
+
+/** Several kept words, each with a blank before it. */
+export function printKeptWords(words: readonly string[]): string {
+  let text = '';
+  for (const word of words) text += ` ${printKeptWord(word)}`;
+  return text;
 }

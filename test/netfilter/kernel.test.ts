@@ -4,6 +4,7 @@
  */
 import { spawnSync } from 'node:child_process';
 import { describe, expect, test } from 'vitest';
+import { canonicalRule, type Rule, restoreLine } from '../../src/netfilter/index.ts';
 import type { Spelling } from './support/spellings.ts';
 import { spellings } from './support/spellings.ts';
 
@@ -76,5 +77,37 @@ describe.skipIf(missing !== undefined)('the table of spellings is what the real 
     expect(status).toBe(0);
     const printed = stdout.split('\n').filter((line) => line.startsWith('-A '));
     expect(printed).toEqual(rows.map(({ saved }, i) => `-A ${chainName(i)} ${saved}`.trimEnd()));
+  });
+
+  const comments = [
+    'a b',
+    "it's a b",
+    "it's",
+    '!',
+    '#x',
+    '-j',
+    '',
+    'ünï x',
+    'a  b',
+    ' a ',
+    'x -A y -j DROP',
+    "'",
+    ';$(id)`',
+  ];
+  test.each(backends)('whatever a comment holds, a %s kernel takes it as that', (backend) => {
+    const rules = comments.map(
+      (text): Rule => ({ matches: [{ kind: 'comment', text }], target: { kind: 'DROP' } }),
+    );
+    const input = [
+      '*filter',
+      ':R - [0:0]',
+      ...rules.map((rule) => restoreLine(rule, 'R')),
+      'COMMIT',
+      '',
+    ].join('\n');
+    const { stdout, stderr } = inNamespace(`iptables-${backend}-restore; iptables-${backend}-save`, input);
+    expect(stderr).toBe('');
+    const printed = stdout.split('\n').filter((line) => line.startsWith('-A '));
+    expect(printed).toEqual(rules.map((rule) => `-A R ${canonicalRule(rule, 'ipv4')}`));
   });
 });

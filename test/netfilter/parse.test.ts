@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { canonicalRule, parseIptablesSave } from '../../src/netfilter/index.ts';
+import { canonicalRule, parseIptablesSave, saveLine } from '../../src/netfilter/index.ts';
 import { parseRuleText, savedText } from './support/rules.ts';
 
 function problemsOf(text: string): string[] {
@@ -224,4 +224,20 @@ test('commands of restore input are kept in their order', () => {
       statement.kind === 'append' ? `-A ${statement.chain}` : statement.words[0],
     ),
   ).toEqual(['-A A', '-N', '-I', '-A B', '-X']);
+});
+
+test('counters of a rule are printed where the dump had them, zero or not', () => {
+  const rule = parseRuleText('-j DROP');
+  expect(saveLine(rule, 'INPUT', 'ipv4')).toBe('-A INPUT -j DROP');
+  expect(saveLine({ ...rule, counters: { packets: 0n, bytes: 0n } }, 'INPUT', 'ipv4')).toBe(
+    '[0:0] -A INPUT -j DROP',
+  );
+  const large = { packets: 18446744073709551615n, bytes: 1n };
+  expect(saveLine({ ...rule, counters: large }, 'INPUT', 'ipv4')).toBe(
+    '[18446744073709551615:1] -A INPUT -j DROP',
+  );
+});
+
+test('a rule with -c counters of its own is printed with them in front', () => {
+  expect(saveLine(parseRuleText('-c 5 6 -j DROP'), 'INPUT', 'ipv4')).toBe('[5:6] -A INPUT -j DROP');
 });

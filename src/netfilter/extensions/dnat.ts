@@ -46,7 +46,7 @@ function print(target: DnatTarget, destinationText: (text: string) => string): s
  * Addresses and ports as iptables-save prints them: `[FD00:0::1]` → `fd00::1`, `10.0.0.1:80-80` →
  * `10.0.0.1:80`. What is none comes back as it was.
  */
-export function canonicalDestination(text: string): string {
+function canonicalDestination(text: string): string {
   const bracket = text.lastIndexOf(']');
   const isIPv6 = text.startsWith('[') ? bracket > 0 : text.indexOf(':') !== text.lastIndexOf(':');
   const colon = isIPv6 ? (bracket > 0 ? text.indexOf(':', bracket) : -1) : text.indexOf(':');

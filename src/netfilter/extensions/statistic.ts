@@ -58,17 +58,17 @@ export const statistic: MatchExtension<StatisticMatch> = {
 };
 
 /** The kernel keeps a probability in 31 bits, and iptables-save prints it with eleven digits: 0.33333333349. */
-export function savedProbability(probability: number): string {
+function savedProbability(probability: number): string {
   return fixedDecimals(kernelProbability(probability) / FULL, 11);
 }
 
 /** kube-proxy writes a probability with Go's `%0.10f`: 0.3333333333. */
-export function restoredProbability(probability: number): string {
+function restoredProbability(probability: number): string {
   return fixedDecimals(probability, 10);
 }
 
 /** The number that the kernel compares 31 random bits with; lround(probability × 2^31) in libxt_statistic.c. */
-export function kernelProbability(probability: number): number {
+function kernelProbability(probability: number): number {
   return Math.round(probability * FULL);
 }
 
