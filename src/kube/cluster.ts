@@ -56,7 +56,7 @@ function readerOf(apiVersion: string, kind: string): Reader | undefined {
 }
 
 /** Names under which kubeadm, EKS and others keep kube-proxy's configuration. */
-const CONFIG_MAPS = new Set(['kube-proxy', 'kube-proxy-config', 'kube-proxy-worker', 'kube-proxy-windows']);
+const CONFIG_MAPS = new Set(['kube-proxy', 'kube-proxy-config', 'kube-proxy-worker']);
 
 /**
  * Collects a cluster object by object. `parseYaml` reads the KubeProxyConfiguration inside a ConfigMap and

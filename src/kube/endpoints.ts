@@ -23,7 +23,7 @@ const LEADER_ANNOTATION = 'control-plane.alpha.kubernetes.io/leader';
  * make of it: one for each subset and family, each endpoint with its node and its readiness.
  */
 export function readEndpoints(value: JsonObject, origin: Origin, sink: Report): readonly EndpointSlice[] {
-  const object = readObjectName('Endpoints', 'namespaced', 'label', value, origin, sink);
+  const object = readObjectName('Endpoints', 'namespaced', 'subdomain', value, origin, sink);
   if (object === undefined) return [];
   const { namespace, name, metadata, context } = object;
   const labels = stringMapField(context, metadata, 'labels', ['metadata']);

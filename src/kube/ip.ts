@@ -21,9 +21,10 @@ export interface CIDR {
 
 const CANONICAL_IPV4 = /^(?:25[0-5]|2[0-4]\d|1\d\d|[1-9]?\d)(?:\.(?:25[0-5]|2[0-4]\d|1\d\d|[1-9]?\d)){3}$/;
 
-/** Go's sloppy parser reads leading zeros as decimal; node's does not take them at all. */
+/** Go's sloppy parser reads leading zeros as decimal, and any number of them; node's does not take them at all. */
 function withoutLeadingZeros(text: string): string {
-  return text.includes('.') ? text.replace(/(^|[.:])0+(?=\d+(?:\.|$))/g, '$1') : text;
+  const groups = text.includes(':') ? text.replace(/(^|:)0+(?=[0-9a-fA-F]{4}(?::|$))/g, '$1') : text;
+  return groups.includes('.') ? groups.replace(/(^|[.:])0+(?=\d+(?:\.|$))/g, '$1') : groups;
 }
 
 /** `::1.2.3.4` → `::102:304`: ipaddr.js takes every dotted tail for an IPv4-mapped address. */

@@ -56,11 +56,22 @@ const KNOWN_FIELDS = new Set(
   portRange windowsRunAsService udpIdleTimeout`.split(/\s+/),
 );
 
+const KNOWN_NESTED_FIELDS: Readonly<Record<string, ReadonlySet<string>>> = {
+  iptables: new Set(['localhostNodePorts', 'masqueradeAll', 'masqueradeBit', 'minSyncPeriod', 'syncPeriod']),
+  detectLocal: new Set(['bridgeInterface', 'interfaceNamePrefix']),
+  conntrack: new Set(
+    `maxPerCore min tcpBeLiberal tcpCloseWaitTimeout tcpEstablishedTimeout udpStreamTimeout udpTimeout`.split(
+      ' ',
+    ),
+  ),
+};
+
 /** IFNAMSIZ of the kernel is 16, with the final NUL. */
+const MAX_INTERFACE_NAME = 15;
 const INTERFACE_NAME = /^[^\s/"'\\+!:]{1,15}$/;
 
 /** Whether a text can be the name of a network interface and be written into a rule as it is. */
-export function isInterfaceName(text: string): boolean {
+function isInterfaceName(text: string): boolean {
   // biome-ignore lint/suspicious/noControlCharactersInRegex: they must not reach a rule
   return INTERFACE_NAME.test(text) && !/[\x00-\x20\x7f-\uffff]/.test(text) && !text.startsWith('-');
 }
@@ -83,22 +94,21 @@ export function readKubeProxyConfiguration(
       `found ${showValue(apiVersion)}, expected ${CONFIGURATION_API_VERSION}`,
     );
   }
-  for (const key of Object.keys(value)) {
-    if (!KNOWN_FIELDS.has(key)) {
-      report(
-        context,
-        'warning',
-        'unknown-field',
-        [key],
-        'no field of a KubeProxyConfiguration; it has no effect',
-      );
-    }
-  }
+  reportUnknownFields(context, value, KNOWN_FIELDS, []);
   const iptables = objectField(context, value, 'iptables', []) ?? {};
   const detectLocal = objectField(context, value, 'detectLocal', []) ?? {};
   const conntrack = objectField(context, value, 'conntrack', []) ?? {};
-  const bridgeInterface = interfaceField(context, detectLocal, 'bridgeInterface', ['detectLocal']);
-  const interfaceNamePrefix = interfaceField(context, detectLocal, 'interfaceNamePrefix', ['detectLocal']);
+  for (const [key, object] of Object.entries({ iptables, detectLocal, conntrack })) {
+    reportUnknownFields(context, object, KNOWN_NESTED_FIELDS[key] ?? new Set(), [key]);
+  }
+  const bridgeInterface = interfaceField(context, detectLocal, 'bridgeInterface', MAX_INTERFACE_NAME);
+  // The rule has a `+` behind the prefix, which counts (`must be shorter than IFNAMSIZ`).
+  const interfaceNamePrefix = interfaceField(
+    context,
+    detectLocal,
+    'interfaceNamePrefix',
+    MAX_INTERFACE_NAME - 1,
+  );
   const mode = enumField(context, value, 'mode', [], PROXY_MODES);
   const detectLocalMode = enumField(context, value, 'detectLocalMode', [], DETECT_LOCAL_MODES);
 
@@ -117,6 +127,24 @@ export function readKubeProxyConfiguration(
     tcpBeLiberal: booleanField(context, conntrack, 'tcpBeLiberal', ['conntrack']),
     featureGates: readFeatureGates(context, value),
   });
+}
+
+function reportUnknownFields(
+  context: ObjectContext,
+  object: JsonObject,
+  known: ReadonlySet<string>,
+  path: FieldPath,
+): void {
+  for (const key of Object.keys(object)) {
+    if (known.has(key)) continue;
+    report(
+      context,
+      'warning',
+      'unknown-field',
+      [...path, key],
+      'no field of a KubeProxyConfiguration; it has no effect',
+    );
+  }
 }
 
 /** The second wins, field by field; feature gates are merged gate by gate. */
@@ -207,18 +235,20 @@ function readNodePortAddresses(context: ObjectContext, value: JsonObject): reado
 function interfaceField(
   context: ObjectContext,
   object: JsonObject,
-  key: string,
-  path: FieldPath,
+  key: 'bridgeInterface' | 'interfaceNamePrefix',
+  maxLength: number,
 ): string | undefined {
+  const path: FieldPath = ['detectLocal'];
   const text = stringField(context, object, key, path) ?? '';
   if (text === '') return undefined;
-  if (isInterfaceName(text)) return text;
+  if (isInterfaceName(text) && text.length <= maxLength) return text;
+  const what = key === 'bridgeInterface' ? 'name of a network interface' : 'prefix of interface names';
   report(
     context,
     'error',
     'invalid-interface-name',
     [...path, key],
-    `${showValue(text)} is not a name of a network interface (at most 15 characters, no blanks, slashes or quotes)`,
+    `${showValue(text)} is not a ${what} (at most ${maxLength} characters, no blanks, slashes or quotes)`,
   );
   return undefined;
 }

@@ -27,7 +27,10 @@ export interface Node {
 
 const ZONE_LABEL = 'topology.kubernetes.io/zone';
 
-/** Reads a Node of core/v1; undefined after an error. What is wrong in it is reported and left out. */
+/**
+ * Reads a Node of core/v1; undefined after an error. An address or pod CIDR that cannot be read is left out
+ * after a warning: kube-proxy skips such an address (GetNodeHostIPs), and most Nodes are not the one in question.
+ */
 export function readNode(value: JsonObject, origin: Origin, sink: Report): Node | undefined {
   const object = readObjectName('Node', 'cluster', 'subdomain', value, origin, sink);
   if (object === undefined) return undefined;
@@ -47,10 +50,10 @@ export function readNode(value: JsonObject, origin: Origin, sink: Report): Node 
     if (ip === undefined) {
       report(
         context,
-        'error',
+        'warning',
         'invalid-ip',
         [...path, 'address'],
-        `${showValue(address)} is not an IP address`,
+        `${showValue(address)} is not an IP address and is left out`,
       );
       continue;
     }
@@ -66,10 +69,10 @@ export function readNode(value: JsonObject, origin: Origin, sink: Report): Node 
     if (cidr === undefined) {
       report(
         context,
-        'error',
+        'warning',
         'invalid-cidr',
         listed.length > 0 ? ['spec', 'podCIDRs', index] : ['spec', 'podCIDR'],
-        `${showValue(text)} is not a CIDR such as 10.244.1.0/24`,
+        `${showValue(text)} is not a CIDR such as 10.244.1.0/24 and is left out`,
       );
     } else podCIDRs.push({ given: text, cidr });
   }

@@ -123,20 +123,38 @@ function slicesByService(
       );
     } else add(byService, key, ofOneFamily(slice, version, report));
   }
+  const told = new Set<string>();
   for (const slice of cluster.mirroredSlices) {
     const key = `${slice.namespace}/${slice.serviceName}`;
-    if (!known.has(key)) continue;
-    if (withOwnSlices.has(key)) {
+    const reason = whyUnused(slice, key, known, withOwnSlices, version);
+    if (reason === undefined) add(byService, key, slice);
+    else if (!told.has(key)) {
+      told.add(key);
       reportAt(
         { object: `Endpoints ${key}`, origin: slice.origin, report },
         'note',
         'endpoints-unused',
         [],
-        'the Service has EndpointSlices, which count',
+        reason,
       );
-    } else add(byService, key, slice);
+    }
   }
   return byService;
+}
+
+/** Why a slice that was mirrored from an Endpoints object has no part in the rules; undefined where it has. */
+function whyUnused(
+  slice: EndpointSlice,
+  service: string,
+  known: ReadonlySet<string>,
+  withOwnSlices: ReadonlySet<string>,
+  version: KubeProxyVersion,
+): string | undefined {
+  if (!known.has(service)) return `no rules: there is no Service ${service} that gets any`;
+  if (withOwnSlices.has(service)) return 'the Service has EndpointSlices, which count';
+  // The labels of an Endpoints object are copied to its slices.
+  const label = version.behaviour.endpointSliceIgnoredBy.find((name) => slice.labels.has(name));
+  return label && `kube-proxy ${version.text} does not look at EndpointSlices with the label ${label}`;
 }
 
 function add(map: Map<string, EndpointSlice[]>, key: string, slice: EndpointSlice): void {

@@ -254,8 +254,14 @@ function readPorts(context: ObjectContext, spec: JsonObject): ServicePortSpec[] 
       );
       continue;
     }
-    if (fieldOf(value, 'port') === undefined) {
-      report(context, 'error', 'no-port', [...path, 'port'], 'the port has no number');
+    if ((fieldOf(value, 'port') ?? undefined) === undefined) {
+      report(
+        context,
+        'error',
+        'no-port',
+        [...path, 'port'],
+        'the port has no number, expected one from 1 to 65535',
+      );
       continue;
     }
     const protocol = readProtocol(context, value, path);
