@@ -1,6 +1,6 @@
 /** A parsed document → Kubernetes objects: Lists taken apart, what is no object named. */
 import type { Diagnostic, FieldPath, Origin } from '../diagnostics.ts';
-import { escapeText } from './escape.ts';
+import { escapeText } from '../escape.ts';
 
 export type Mapping = Readonly<Record<string, unknown>>;
 
@@ -31,7 +31,7 @@ export function isMapping(value: unknown): value is Mapping {
 }
 
 /** An own member, never one of a prototype. */
-export function member(value: Mapping, key: string): unknown {
+function member(value: Mapping, key: string): unknown {
   return Object.hasOwn(value, key) ? value[key] : undefined;
 }
 
@@ -149,7 +149,7 @@ function deliverOne(
 }
 
 /** A value in a few words, safe to print. */
-export function describeValue(value: unknown): string {
+function describeValue(value: unknown): string {
   if (value === null || value === undefined) return 'nothing';
   if (Array.isArray(value)) return value.length === 0 ? 'an empty sequence' : 'a sequence';
   if (typeof value === 'object') return 'a mapping';

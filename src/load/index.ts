@@ -1,5 +1,5 @@
 /** Bytes → objects with their places, and the text of messages about them. What other folders may use. */
-export { escapeText } from './escape.ts';
+export { escapeText } from '../escape.ts';
 export type { LoadedObject } from './flatten.ts';
 export { DEFAULT_LIMITS, type LoadLimits } from './limits.ts';
 export { type LoadOptions, type LoadSummary, loadObjects } from './load-objects.ts';

@@ -1,6 +1,6 @@
 /** Diagnostics as text, and the order in which they are printed. */
 import { type Diagnostic, type FieldPath, formatFieldPath, type Origin } from '../diagnostics.ts';
-import { escapeText } from './escape.ts';
+import { escapeText } from '../escape.ts';
 import type { Position, Sources } from './sources.ts';
 
 /** Bound to the sources of a load: `(origin, path) => locate(origin, path, summary.sources)`. */

@@ -1,6 +1,6 @@
 /** One YAML document's text → values, within limits, with problems that say where they are. */
 import { constructFromEvents, EVENT_ID, type Event, parseEvents, YAMLException } from 'js-yaml';
-import { escapeText } from './escape.ts';
+import { escapeText } from '../escape.ts';
 import type { LoadLimits } from './limits.ts';
 import { KUBERNETES_SCHEMA } from './yaml-schema.ts';
 
