@@ -1,0 +1,36 @@
+import { main } from '../../src/cli/kp-compile.ts';
+
+export interface Run {
+  readonly code: number;
+  readonly stdout: string;
+  readonly stderr: string;
+}
+
+export interface Surroundings {
+  /** What comes in on standard input; nothing by default. */
+  readonly stdin?: string;
+  readonly terminal?: boolean;
+  readonly env?: Readonly<Record<string, string>>;
+}
+
+/** Runs kp-compile in this process, on streams of its own. */
+export async function run(args: readonly string[], surroundings: Surroundings = {}): Promise<Run> {
+  const { stdin = '', terminal = false, env = {} } = surroundings;
+  let stdout = '';
+  let stderr = '';
+  const code = await main(args, {
+    stdin: async function* () {
+      yield Buffer.from(stdin);
+    },
+    writeOut: async (text) => {
+      stdout += text;
+    },
+    writeError: (text) => {
+      stderr += text;
+    },
+    outIsTerminal: terminal,
+    errorIsTerminal: terminal,
+    env,
+  });
+  return { code, stdout, stderr };
+}
