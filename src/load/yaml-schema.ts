@@ -26,7 +26,7 @@ const NAN = /^\.(?:nan|NaN|NAN)$/;
 const NUMBER_STARTS = [...'+-.0123456789'];
 
 /** Reads a plain scalar as a number the way go-yaml v2 does, or gives `undefined` where it is none. */
-export function parseYamlNumber(source: string): number | undefined {
+function parseYamlNumber(source: string): number | undefined {
   if (INTEGER.test(source)) {
     const digits = source.replaceAll('_', '');
     const negative = digits.startsWith('-');

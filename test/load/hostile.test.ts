@@ -1,3 +1,4 @@
+import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { load, loadText, serviceYaml, withFiles } from './load-support.ts';
 
@@ -167,5 +168,74 @@ describe('the limits', () => {
         'a.yaml:6:1: error: more than 2 errors in this file; from here on it was not read',
       ]);
     });
+  });
+});
+
+describe('texts with pieces of them cut out, put in and moved', () => {
+  const seeds = [
+    `%YAML 1.2\n---\napiVersion: v1\nkind: List\nitems:\n- apiVersion: v1\n  kind: A\n  x: &a {b: [1, 2], "c": 'd'}\n- <<: *a\n  kind: B\n  t: |-\n    foo\n    ---\n  ? k\n  : v\n...\n--- !foo &x\n{"kind":"C","apiVersion":"v1"}\n`,
+    '{"apiVersion":"v1","kind":"List","items":[{"a":"b\\"]","c":[1,2.5e3,null,true]},{"kind":"ServiceList","items":[{}]}],"z":{"y":"\\u0041"}}\n{"kind":1}',
+  ];
+  const piece = fc.constantFrom(
+    ...[
+      '---\n',
+      '...\n',
+      'items:\n',
+      '- ',
+      '  ',
+      '\t',
+      '\n',
+      '\r',
+      '{',
+      '}',
+      '[',
+      ']',
+      '"',
+      "'",
+      '|',
+      '>',
+      '&a ',
+      '*a',
+    ],
+    ...[
+      '<<: ',
+      '!x ',
+      '? ',
+      ': ',
+      '#',
+      ',',
+      '\ufeff',
+      '\u00e9',
+      '\u0001',
+      '%',
+      'kind: X\n',
+      '\\',
+      '{{ x }}',
+      '"items":[',
+    ],
+  );
+  const edit = fc.record({ at: fc.nat(), cut: fc.nat({ max: 20 }), put: piece });
+
+  test('end in objects and in messages of one line with a place', async () => {
+    await fc.assert(
+      fc.asyncProperty(
+        fc.constantFrom(...seeds),
+        fc.array(edit, { minLength: 1, maxLength: 6 }),
+        async (seed, edits) => {
+          let text = seed;
+          for (const { at, cut, put } of edits) {
+            const start = at % (text.length + 1);
+            text = text.slice(0, start) + put + text.slice(start + (at % 3 === 0 ? cut : 0));
+          }
+          const { messages } = await load('.', ['-'], { text });
+          for (const message of messages) {
+            expect(message).toMatch(
+              /^<stdin>(:\d+:\d+)?: (error|warning|note): [^\p{Cc}]+(\n {2}help: [^\p{Cc}]+)?$/u,
+            );
+          }
+        },
+      ),
+      { numRuns: 1000 },
+    );
   });
 });

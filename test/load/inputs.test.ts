@@ -139,7 +139,7 @@ describe('a file that the user named', () => {
 
   test('and is a device or an idle pipe is refused at once', async () => {
     await withFiles({}, async (folder) => {
-      execFileSync('mkfifo', [join(folder, 'pipe.yaml')]);
+      execFileSync('sh', ['-c', 'mkfifo "$0"', join(folder, 'pipe.yaml')]);
       symlinkSync('/dev/zero', join(folder, 'zero.yaml'));
       const named = await load(folder, ['pipe.yaml', 'zero.yaml']);
       expect(named.messages).toEqual([
