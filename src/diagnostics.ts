@@ -11,7 +11,10 @@ export interface Origin {
   /** As the user named it; `-` for standard input. */
   readonly file: string;
   readonly format: 'yaml' | 'json';
-  /** The text of the document (YAML) or of the object itself (JSON): offsets into the decoded file. */
+  /**
+   * The text of the document (YAML) or of the object itself (JSON): bytes of the file's UTF-8 form, which are
+   * plain file offsets where the file is UTF-8.
+   */
   readonly start: number;
   readonly end: number;
   /** From the root of that text to the object, for example `['items', 3]`; empty where it is the root. */

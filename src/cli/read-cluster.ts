@@ -26,7 +26,8 @@ export async function readCluster(
   const summary = await loadObjects(
     configFile === undefined ? inputs : [configFile, ...inputs],
     (object) => {
-      if (configFile !== undefined && object.origin.file === configFile) {
+      // The file may be an input as well (a dump that holds the ConfigMap): only what configures is taken out.
+      if (object.origin.file === configFile && configures(object.kind)) {
         config.add(object);
         return;
       }
@@ -49,6 +50,10 @@ export async function readCluster(
     });
   }
   return { cluster: collector.cluster(), configuration, sources: summary.sources };
+}
+
+function configures(kind: string): boolean {
+  return kind === 'KubeProxyConfiguration' || kind === 'ConfigMap';
 }
 
 function nothingRead(skipped: ReadonlyMap<string, number>): Diagnostic {

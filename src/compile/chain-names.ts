@@ -1,4 +1,4 @@
-import { createHash } from 'node:crypto';
+import { hash } from 'node:crypto';
 
 /**
  * Names of the chains that kube-proxy makes for service ports and endpoints. They are frozen: a node's dump
@@ -6,22 +6,20 @@ import { createHash } from 'node:crypto';
  */
 
 const BASE32 = 'ABCDEFGHIJKLMNOPQRSTUVWXYZ234567';
-const SUFFIX_BYTES = 10;
 
-/** The first 16 characters of base32(sha256(text)): ten bytes of the hash. */
+/** Two characters of base32 for each ten bits. */
+const PAIRS: readonly string[] = Array.from(
+  { length: 1024 },
+  (_, bits) => BASE32.charAt(bits >> 5) + BASE32.charAt(bits & 31),
+);
+
+/** The first 16 characters of base32(sha256(text)): ten bytes of the hash, twenty bits at a time. */
 export function chainSuffix(text: string): string {
-  const digest = createHash('sha256').update(text).digest();
+  const digest = hash('sha256', text, 'hex');
   let suffix = '';
-  for (let at = 0; at < SUFFIX_BYTES; at += 5) {
-    const [a = 0, b = 0, c = 0, d = 0, e = 0] = digest.subarray(at, at + 5);
-    suffix += BASE32.charAt(a >> 3);
-    suffix += BASE32.charAt(((a & 7) << 2) | (b >> 6));
-    suffix += BASE32.charAt((b >> 1) & 31);
-    suffix += BASE32.charAt(((b & 1) << 4) | (c >> 4));
-    suffix += BASE32.charAt(((c & 15) << 1) | (d >> 7));
-    suffix += BASE32.charAt((d >> 2) & 31);
-    suffix += BASE32.charAt(((d & 3) << 3) | (e >> 5));
-    suffix += BASE32.charAt(e & 31);
+  for (let at = 0; at < 20; at += 5) {
+    const bits = Number.parseInt(digest.slice(at, at + 5), 16);
+    suffix += (PAIRS[bits >> 10] ?? '') + (PAIRS[bits & 1023] ?? '');
   }
   return suffix;
 }

@@ -12,6 +12,7 @@ import {
 } from '../kube/index.ts';
 import { compileIptables, type IptablesRules } from './iptables/index.ts';
 
+export { chainSuffix } from './chain-names.ts';
 export { type IptablesRules, NFACCT_OBJECTS } from './iptables/index.ts';
 
 export interface CompileOptions extends SettingsRequest {

@@ -1,5 +1,6 @@
 import type { ProxyState } from '../../kube/index.ts';
 import type { Chain, Match, Rule, Ruleset, Table } from '../../netfilter/index.ts';
+import { type SharedChains, writeDispatch } from './dispatch-rules.ts';
 import {
   firewallRules,
   forwardRules,
@@ -8,7 +9,8 @@ import {
   postroutingRules,
 } from './fixed-rules.ts';
 import { comment, conntrack, jumpTo } from './rule.ts';
-import { type RuleWriter, writeServicePort } from './service-rules.ts';
+import { serviceChains } from './service-chains.ts';
+import { planServicePort } from './service-port-plan.ts';
 import {
   BUILT_IN_CHAINS,
   CANARY,
@@ -48,42 +50,40 @@ export function compileIptables(state: ProxyState, options: { readonly nfacct: b
   nat.set(POSTROUTING, postroutingRules(state));
   nat.set(MARK_MASQ, markMasqRules(state));
 
-  const write: RuleWriter = {
-    filter: (chain, rule) => rulesOf(filter, chain).push(rule),
-    nat: (chain, rule) => rulesOf(nat, chain).push(rule),
-    declare: (chain) => rulesOf(nat, chain),
+  const shared: SharedChains = {
+    filter: (chain, rule) => filter.get(chain)?.push(rule),
+    nat: (chain, rule) => nat.get(chain)?.push(rule),
   };
   const comments = state.totalEndpoints <= LARGE_CLUSTER_ENDPOINTS;
-  for (const port of state.servicePorts) writeServicePort(port, state, { comments, nfacct }, write);
-  rulesOf(nat, SERVICES).push(...nodePortJumps(state));
+  const ofServices: Chain[] = [];
+  for (const port of state.servicePorts) {
+    const plan = planServicePort(port, state, { comments, nfacct });
+    writeDispatch(plan, shared);
+    for (const chain of serviceChains(plan)) ofServices.push(chain);
+  }
+  nat.get(SERVICES)?.push(...nodePortJumps(state));
 
   const family = state.family === 'IPv4' ? 'ipv4' : 'ipv6';
+  const filterChains = chainsOf(filter);
+  const natChains = [...chainsOf(nat), ...ofServices];
+  const firewall = filter.has(FIREWALL) ? [] : [{ name: FIREWALL, policy: undefined, rules: [] }];
   return {
     payload: {
       family,
       tables: [
-        { name: 'filter', chains: chainsOf(filter) },
-        { name: 'nat', chains: chainsOf(nat) },
+        { name: 'filter', chains: filterChains },
+        { name: 'nat', chains: natChains },
       ],
     },
     kernel: {
       family,
       tables: [
-        kernelTable('filter', new Map([...filter, [FIREWALL, filter.get(FIREWALL) ?? []]])),
-        kernelTable('mangle', new Map()),
-        kernelTable('nat', nat),
+        kernelTable('filter', [...filterChains, ...firewall]),
+        kernelTable('mangle', []),
+        kernelTable('nat', natChains),
       ],
     },
   };
-}
-
-function rulesOf(chains: Map<string, Rule[]>, chain: string): Rule[] {
-  let rules = chains.get(chain);
-  if (rules === undefined) {
-    rules = [];
-    chains.set(chain, rules);
-  }
-  return rules;
 }
 
 function chainsOf(chains: ReadonlyMap<string, readonly Rule[]>): Chain[] {
@@ -91,7 +91,7 @@ function chainsOf(chains: ReadonlyMap<string, readonly Rule[]>): Chain[] {
 }
 
 /** A whole table as `iptables-save` prints it: built-in chains, then kube-proxy's own by name. */
-function kernelTable(name: 'filter' | 'mangle' | 'nat', own: ReadonlyMap<string, readonly Rule[]>): Table {
+function kernelTable(name: 'filter' | 'mangle' | 'nat', own: readonly Chain[]): Table {
   const builtIn = BUILT_IN_CHAINS[name].map((chain) => ({
     name: chain,
     policy: 'ACCEPT',
@@ -102,7 +102,7 @@ function kernelTable(name: 'filter' | 'mangle' | 'nat', own: ReadonlyMap<string,
         return { matches: text === '' ? matches : [...matches, comment(text)], target: jumpTo(to) };
       }),
   }));
-  const chains = chainsOf(new Map([...own, [CANARY, []]]));
+  const chains: Chain[] = [...own, { name: CANARY, policy: undefined, rules: [] }];
   chains.sort((a, b) => (a.name < b.name ? -1 : a.name > b.name ? 1 : 0));
   return { name, chains: [...builtIn, ...chains] };
 }

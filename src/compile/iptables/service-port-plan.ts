@@ -1,0 +1,89 @@
+import type { Endpoint, ProxyState, ServicePort } from '../../kube/index.ts';
+import type { Target } from '../../netfilter/index.ts';
+import { endpointChain, type ServicePortChains, servicePortChains } from '../chain-names.ts';
+import type { ProtocolName } from './rule.ts';
+
+/** What all service ports of a state have in common. */
+export interface ServiceRuleOptions {
+  /** Large clusters leave out the comments of balancing and endpoint rules. */
+  readonly comments: boolean;
+  readonly nfacct: boolean;
+}
+
+/** An endpoint and the chain that sends to it. */
+export interface EndpointTarget {
+  readonly endpoint: Endpoint;
+  readonly chain: string;
+}
+
+/**
+ * What syncProxyRules settles about a service port before it writes a rule: which chains there are, where
+ * traffic is sent, and how it ends where it cannot be sent anywhere.
+ */
+export interface ServicePortPlan {
+  readonly port: ServicePort;
+  readonly state: ProxyState;
+  readonly options: ServiceRuleOptions;
+  /** kube-proxy's ServicePortName, which every comment has. */
+  readonly name: string;
+  readonly protocol: ProtocolName;
+  readonly chains: ServicePortChains;
+  readonly hasAny: boolean;
+  readonly hasInternal: boolean;
+  readonly hasExternal: boolean;
+  readonly usesExternal: boolean;
+  readonly usesFirewall: boolean;
+  /** Where traffic to the cluster IP goes. */
+  readonly internalChain: string;
+  /** Where traffic from outside goes in the end. */
+  readonly externalPolicyChain: string;
+  readonly cluster: readonly EndpointTarget[];
+  readonly local: readonly EndpointTarget[];
+  readonly reachable: readonly EndpointTarget[];
+  readonly refusal: { readonly comment: string; readonly target: Target };
+}
+
+/** Source: the head of the loop over service ports in syncProxyRules of the iptables proxier, 1.28 to 1.36. */
+export function planServicePort(
+  port: ServicePort,
+  state: ProxyState,
+  options: ServiceRuleOptions,
+): ServicePortPlan {
+  const name = port.servicePortName;
+  const protocol = port.protocol.toLowerCase() as ProtocolName;
+  const chains = servicePortChains(name, protocol);
+  const { cluster, local, reachable, hasAny } = port.endpoints;
+  const noLocal = local.length === 0;
+  const targets = reachable.map((endpoint) => ({
+    endpoint,
+    chain: endpointChain(name, protocol, endpoint.destination),
+  }));
+  const targetsOf = (endpoints: readonly Endpoint[]): readonly EndpointTarget[] => {
+    if (endpoints.length === targets.length || endpoints.length === 0)
+      return endpoints.length === 0 ? [] : targets;
+    const chosen = new Set(endpoints);
+    return targets.filter(({ endpoint }) => chosen.has(endpoint));
+  };
+  return {
+    port,
+    state,
+    options,
+    name,
+    protocol,
+    chains,
+    hasAny,
+    hasInternal: hasAny && !(port.internalPolicyLocal && noLocal),
+    hasExternal: hasAny && !(port.externalPolicyLocal && noLocal),
+    // Even without an endpoint for traffic from outside: pods and the node itself are let through in there.
+    usesExternal: hasAny && port.externallyAccessible,
+    usesFirewall: hasAny && port.loadBalancerVIPs.length > 0 && port.sourceRanges.length > 0,
+    internalChain: port.internalPolicyLocal ? chains.localPolicy : chains.clusterPolicy,
+    externalPolicyChain: port.externalPolicyLocal ? chains.localPolicy : chains.clusterPolicy,
+    cluster: targetsOf(cluster),
+    local: targetsOf(local),
+    reachable: targets,
+    refusal: hasAny
+      ? { comment: `${name} has no local endpoints`, target: { kind: 'DROP' } }
+      : { comment: `${name} has no endpoints`, target: { kind: 'REJECT' } },
+  };
+}

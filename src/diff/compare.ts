@@ -1,0 +1,274 @@
+import type { Family, Ruleset } from '../netfilter/index.ts';
+import type { ComparedFamily, Comparison, Finding } from './comparison.ts';
+import { explainBalancing, explainOrdinary, type Sides } from './explain-chains.ts';
+import { explainShared } from './explain-dispatch.ts';
+import { collectFindings, type FindingCollector, problem } from './findings.ts';
+import { gatherNames, type Names, type ServicePortOwner } from './names.ts';
+import { isServiceChain } from './scope.ts';
+import { compareTable, type TableDifference } from './table-difference.ts';
+import { ruleLine, ruleLines, rulesOf, type View, viewOf } from './view.ts';
+import { flushedNode, hiddenMatches, otherMode } from './whole-causes.ts';
+
+/** What one side says of a node. */
+export interface NodeState {
+  /**
+   * `manifests`: compiled; `rules`: a dump, or a file in the save format; `payload`: the restore format, which
+   * has kube-proxy's own chains alone.
+   */
+  readonly kind: 'manifests' | 'rules' | 'payload';
+  readonly rulesets: Readonly<Partial<Record<Family, Ruleset>>>;
+  /** The other back end's rules, where both were dumped. */
+  readonly otherBackend?: Readonly<Partial<Record<Family, Ruleset>>>;
+  /** `# Warning: iptables-legacy tables present` was printed. */
+  readonly legacyTablesPresent?: boolean;
+  /** Service ports that manifests name; chains are known again by them where comments are gone. */
+  readonly owners: readonly ServicePortOwner[];
+  /** What was assumed to make this state. */
+  readonly assumptions: readonly string[];
+}
+
+export interface CompareOptions {
+  readonly scope: 'kube-proxy' | 'all';
+  /** Compare this family alone. */
+  readonly family?: Family;
+}
+
+const FAMILIES: readonly Family[] = ['ipv4', 'ipv6'];
+const TABLES = ['nat', 'filter', 'mangle', 'raw', 'security'];
+
+/** What differs between what a node should have and what it has. Complexity: linear in the number of rules. */
+export function compareStates(expected: NodeState, actual: NodeState, options: CompareOptions): Comparison {
+  const findings: Finding[] = [];
+  const notes: Finding[] = [];
+  const families: ComparedFamily[] = [];
+  let incomparable: string | undefined;
+  for (const family of FAMILIES) {
+    if (options.family !== undefined && options.family !== family) continue;
+    const result = compareFamily(family, expected, actual, options);
+    findings.push(...result.findings);
+    notes.push(...result.notes);
+    families.push(result.compared);
+    incomparable ??= result.incomparable;
+  }
+  const assumptions = [...expected.assumptions, ...actual.assumptions];
+  if (incomparable !== undefined) return { findings: [], notes, assumptions, families, incomparable };
+  return { findings, notes, assumptions, families };
+}
+
+interface FamilyResult {
+  readonly findings: readonly Finding[];
+  readonly notes: readonly Finding[];
+  readonly compared: ComparedFamily;
+  readonly incomparable?: string;
+}
+
+function compareFamily(
+  family: Family,
+  expected: NodeState,
+  actual: NodeState,
+  options: CompareOptions,
+): FamilyResult {
+  const differences = familyDifferences(family, expected, actual, options);
+  if (typeof differences === 'string') {
+    return {
+      findings: [],
+      notes: [],
+      compared: { family, tables: [], servicePorts: 0, left: [differences] },
+    };
+  }
+  const { left, right, tables, compared, names } = differences;
+  const notes: Finding[] = [];
+  const note = (code: Finding['problems'][number]['code'], message: string) =>
+    notes.push({ family, problems: [problem(code, message)] });
+
+  const servicePorts = new Set([...ownersOf(left, names), ...ownersOf(right, names)]).size;
+  const summary = { family, tables: tables.map(({ table }) => table), servicePorts, left: compared };
+  const hidden = hiddenMatches(right);
+  if (hidden !== undefined && hiddenMatches(left) === undefined) {
+    return { findings: [], notes, compared: summary, incomparable: hidden };
+  }
+  const findings: Finding[] = [];
+  const other = actual.otherBackend?.[family];
+  if (other !== undefined && hasProxyRules(viewOf(other)) && hasProxyRules(right)) {
+    findings.push({
+      family,
+      problems: [
+        problem(
+          'both-backends',
+          'KUBE-SERVICES exists in both back ends, iptables-legacy and nft: which of the two decides is a matter of which was loaded first',
+        ),
+      ],
+    });
+  }
+  if (actual.legacyTablesPresent === true && other === undefined) {
+    note(
+      'legacy-tables',
+      'iptables-legacy has tables as well; they are not in this dump and may hold rules of kube-proxy',
+    );
+  }
+  const whole = otherMode(left, right) ?? flushedNode(left, right, ownersOf(left, names).size);
+  if (whole !== undefined) return { findings: [whole, ...findings], notes, compared: summary };
+
+  const found = collectFindings(family, names);
+  for (const difference of tables) explainTable(difference, left, right, names, found);
+  explainLifecycle(left, right, names, tables, found);
+  const partial = tables.flatMap((table) => [...table.partial].map((chain) => `${table.table}/${chain}`));
+  if (partial.length > 0) {
+    note(
+      'partial-dump',
+      `the dump is partial or from another version: ${partial.join(', ')} and all jumps to ${partial.length === 1 ? 'it' : 'them'} are not there`,
+    );
+  }
+  const unreferenced = tables.flatMap(({ unreferenced: chains }) => [...chains]);
+  if (unreferenced.length > 0) {
+    const shown = unreferenced.slice(0, 5).join(', ') + (unreferenced.length > 5 ? ', …' : '');
+    note(
+      'unreferenced-chains',
+      `${unreferenced.length} unreferenced chain${unreferenced.length === 1 ? '' : 's'} (not reachable from any hook; kube-proxy deletes them in a while): ${shown}`,
+    );
+  }
+  return { findings: [...findings, ...found.findings()], notes, compared: summary };
+}
+
+export interface FamilyDifferences {
+  readonly left: View;
+  readonly right: View;
+  readonly names: Names;
+  readonly tables: readonly TableDifference[];
+  /** Which tables were left out, and why. */
+  readonly compared: readonly string[];
+}
+
+/** The differences of one family, or the reason why it is not compared. */
+export function familyDifferences(
+  family: Family,
+  expected: NodeState,
+  actual: NodeState,
+  options: CompareOptions,
+): FamilyDifferences | string {
+  const name = family === 'ipv4' ? 'IPv4' : 'IPv6';
+  const [from, to] = [expected.rulesets[family], actual.rulesets[family]];
+  if (to === undefined) return `the dump holds no ${name} rules`;
+  if (from === undefined) return `nothing is expected for ${name}`;
+  const [left, right] = [viewOf(from), viewOf(to)];
+  const present = (view: View) => TABLES.filter((table) => view.tables.has(table));
+  const both = present(left).filter((table) => right.tables.has(table));
+  const names = gatherNames([left, right], [...expected.owners, ...actual.owners]);
+  const compared = present(left)
+    .filter((table) => !right.tables.has(table) && (options.scope === 'all' || table !== 'mangle'))
+    .map((table) => `the dump holds no ${name} ${table} table`);
+  const withoutJumps = expected.kind === 'payload' || actual.kind === 'payload';
+  const tables = both.map((table) =>
+    compareTable(table, left, right, { scope: options.scope, withoutJumps }),
+  );
+  return { left, right, names, tables, compared };
+}
+
+function hasProxyRules(view: View): boolean {
+  return rulesOf(view, 'nat', 'KUBE-SERVICES').length > 0;
+}
+
+function explainTable(
+  difference: TableDifference,
+  left: View,
+  right: View,
+  names: Names,
+  found: FindingCollector,
+): void {
+  const { table } = difference;
+  const { family } = left;
+  for (const { from, to, rule } of difference.jumps.missing) {
+    found.add(
+      undefined,
+      problem('jump-missing', `no jump from ${table}/${from} to ${to}`, [
+        ruleLine(rule, table, from, family),
+      ]),
+    );
+  }
+  for (const { from, to, rule } of difference.jumps.surplus) {
+    found.add(
+      undefined,
+      problem(
+        'jump-surplus',
+        `the jump from ${table}/${from} to ${to} is another one than it should be`,
+        [],
+        [ruleLine(rule, table, from, family)],
+      ),
+    );
+  }
+  for (const [chain, shared] of difference.shared)
+    explainShared({ table, chain }, shared, left, right, names, found);
+  const sides: Sides = { table, expected: left, actual: right, names, found };
+  for (const [chain, pair] of difference.balancing) explainBalancing(chain, pair, sides);
+  for (const chain of difference.ordinary) explainOrdinary(chain, sides);
+  for (const chain of difference.missing) {
+    if (isServiceChain(chain)) continue;
+    found.add(
+      undefined,
+      problem(
+        'chain-missing',
+        `chain ${chain} is missing from the ${table} table`,
+        ruleLines(rulesOf(left, table, chain).slice(0, 20), table, chain, family),
+      ),
+    );
+  }
+  for (const chain of difference.surplus) {
+    if (isServiceChain(chain)) continue;
+    found.add(
+      undefined,
+      problem(
+        'rules-differ',
+        `chain ${chain} should not be in the ${table} table`,
+        [],
+        ruleLines(rulesOf(right, table, chain).slice(0, 20), table, chain, family),
+      ),
+    );
+  }
+}
+
+/**
+ * Service ports that came or went as a whole are told as such; chains that are missing or too many without
+ * any rule elsewhere that tells so (a dump that was cut, or edited) are told by themselves.
+ */
+function explainLifecycle(
+  left: View,
+  right: View,
+  names: Names,
+  tables: readonly TableDifference[],
+  found: FindingCollector,
+): void {
+  const nat = tables.find(({ table }) => table === 'nat');
+  if (nat === undefined) return;
+  for (const [chains, view, code] of [
+    [nat.missing, left, 'chain-missing'],
+    [nat.surplus, right, 'service-stale'],
+  ] as const) {
+    for (const chain of chains) {
+      if (!isServiceChain(chain)) continue;
+      const owner = names.ownerOfChain(chain);
+      if (found.has(owner ?? `?${chain}`) || (owner === undefined && found.has(undefined))) continue;
+      const lines = ruleLines(rulesOf(view, 'nat', chain), 'nat', chain, view.family);
+      if (code === 'chain-missing') found.add(owner, problem(code, `chain ${chain} is missing`, lines));
+      else found.add(owner, problem(code, `chain ${chain} should not be there`, [], lines));
+    }
+  }
+}
+
+const SHARED_CHAINS: readonly (readonly [string, string])[] = [
+  ['nat', 'KUBE-SERVICES'],
+  ['nat', 'KUBE-NODEPORTS'],
+  ['filter', 'KUBE-SERVICES'],
+  ['filter', 'KUBE-EXTERNAL-SERVICES'],
+];
+
+/** The service ports that a side programs: those that something leads to. */
+export function ownersOf(view: View, names: Names): Set<string> {
+  const owners = new Set<string>();
+  for (const [table, chain] of SHARED_CHAINS) {
+    for (const rule of rulesOf(view, table, chain)) {
+      const owner = names.ownerOfRule(rule);
+      if (owner !== undefined) owners.add(owner);
+    }
+  }
+  return owners;
+}

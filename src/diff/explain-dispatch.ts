@@ -1,0 +1,195 @@
+import type { Family, Rule } from '../netfilter/index.ts';
+import type { Problem, ProblemCode } from './comparison.ts';
+import { type FindingCollector, problem } from './findings.ts';
+import { type CommentWords, type Names, readComment } from './names.ts';
+import { differsInOrderOnly } from './ordinary-chain.ts';
+import { jumpOf } from './rule-key.ts';
+import type { GroupDifference, SharedDifference, Traffic } from './shared-chain.ts';
+import { ruleLines, rulesOf, type View } from './view.ts';
+
+/** Words for what differs in the chains that lead to service ports or refuse their traffic. */
+
+interface Place {
+  readonly table: string;
+  readonly chain: string;
+}
+
+export function explainShared(
+  place: Place,
+  difference: SharedDifference,
+  expected: View,
+  actual: View,
+  names: Names,
+  found: FindingCollector,
+): void {
+  for (const group of difference.groups) {
+    const ownerOf = (rules: readonly Rule[]) =>
+      rules.map((rule) => names.ownerOfRule(rule)).find((owner) => owner !== undefined);
+    const owner = ownerOf(group.expected) ?? ownerOf(group.actual);
+    found.add(owner, explainGroup(place, group, expected.family, names, owner));
+  }
+  if (difference.wide !== 'same') found.add(undefined, explainWide(place, difference, expected, actual));
+}
+
+function explainGroup(
+  { table, chain }: Place,
+  group: GroupDifference,
+  family: Family,
+  names: Names,
+  owner: string | undefined,
+): Problem {
+  const left = ruleLines(group.expected, table, chain, family);
+  const right = ruleLines(group.actual, table, chain, family);
+  const rule = group.expected[0] ?? group.actual[0];
+  const what = subject(chain, group.traffic, group.expected[0], group.actual[0]);
+  const tell = (code: ProblemCode, message: string) => problem(code, message, left, right);
+
+  if (group.expected.length > 0 && group.actual.length > 0) {
+    if (differsInOrderOnly(group.expected, group.actual, family)) {
+      const first = names.ownerOfRule(group.actual[0] ?? { matches: [] });
+      return tell(
+        'rule-order',
+        `${what}: the rules for it are in another order, and ${first === undefined || first === owner ? 'another one' : names.label(first)} wins`,
+      );
+    }
+    const added = group.actual.length > group.expected.length;
+    return tell(wrongCode(chain, rule), `${what} ${wrong(table, chain, group, names, owner, added)}`);
+  }
+  const missing = group.actual.length === 0;
+  const words = missing ? MISSING : SURPLUS;
+  switch (`${table}/${chain}`) {
+    case 'nat/KUBE-NODEPORTS':
+      return missing
+        ? tell('node-port-missing', `${what} missing`)
+        : tell('node-port-surplus', `${what} is still open`);
+    case 'filter/KUBE-NODEPORTS':
+      return tell('health-check-port', `${what} ${words.allowed}`);
+    case 'filter/KUBE-PROXY-FIREWALL':
+      return tell('firewall', `${what}: ${words.firewall}`);
+    case 'filter/KUBE-SERVICES':
+    case 'filter/KUBE-EXTERNAL-SERVICES':
+      return tell('refusal', `${what} ${refusal(rule, missing)}`);
+    default: {
+      const clusterIP = kindOf(group.expected[0], group.actual[0]) === 'cluster IP';
+      if (missing) return tell(clusterIP ? 'cluster-ip-missing' : 'dispatch-missing', `${what} goes nowhere`);
+      return tell('dispatch-surplus', `${what} is still programmed`);
+    }
+  }
+}
+
+const MISSING = {
+  allowed: 'is not let in',
+  firewall: 'traffic from outside of its source ranges is not dropped',
+};
+const SURPLUS = { allowed: 'is still let in', firewall: 'traffic is dropped, and should not be' };
+
+function refusal(rule: Rule | undefined, missing: boolean): string {
+  const verb = rule?.target?.kind === 'DROP' ? 'dropped' : 'refused';
+  const reason =
+    rule && readComment(rule)?.kind === 'no local endpoints' ? 'no endpoint on this node' : 'no endpoints';
+  return missing ? `is not ${verb}, though it has ${reason}` : `is ${verb}, as if it had ${reason}`;
+}
+
+function wrongCode(chain: string, rule: Rule | undefined): ProblemCode {
+  if (chain === 'KUBE-NODEPORTS') return 'node-port-wrong';
+  if (chain === 'KUBE-PROXY-FIREWALL') return 'firewall';
+  if (chain === 'KUBE-EXTERNAL-SERVICES') return 'refusal';
+  return rule && readComment(rule)?.kind === 'cluster IP' ? 'cluster-ip-wrong' : 'dispatch-wrong';
+}
+
+function wrong(
+  table: string,
+  chain: string,
+  group: GroupDifference,
+  names: Names,
+  owner: string | undefined,
+  added: boolean,
+): string {
+  const target = (rules: readonly Rule[]) => {
+    const rule = rules[0];
+    const jump = rule && jumpOf(rule);
+    if (jump === undefined) return rule?.target?.kind ?? 'nowhere';
+    const of = names.ownerOfChain(jump);
+    return of === undefined || of === owner ? jump : names.label(of);
+  };
+  const [left, right] = [target(group.expected), target(group.actual)];
+  if (left !== right) {
+    return table === 'filter' || chain === 'KUBE-PROXY-FIREWALL'
+      ? `is answered with ${right} instead of ${left}`
+      : `goes to ${right} instead of ${left}`;
+  }
+  return added ? 'has more rules than it should' : 'has other rules than it should';
+}
+
+/** `cluster IP 10.96.0.50:80`, `node port 30080`. */
+function subject(
+  chain: string,
+  traffic: Traffic,
+  expected: Rule | undefined,
+  actual: Rule | undefined,
+): string {
+  const { address, port, protocol } = traffic;
+  const suffix = protocol === 'tcp' ? '' : `/${protocol}`;
+  if (chain === 'KUBE-NODEPORTS') {
+    const health = [expected, actual].some((rule) => rule?.target?.kind === 'ACCEPT');
+    return `${health ? 'health check node port' : 'node port'} ${port}${suffix}`;
+  }
+  if (address === 'LOCAL') return `node port ${port}${suffix}`;
+  const where =
+    address === '*' ? `port ${port}` : address.includes(':') ? `[${address}]:${port}` : `${address}:${port}`;
+  const kind = kindOf(expected, actual);
+  const words: Partial<Record<CommentWords['kind'], string>> = {
+    'cluster IP': 'cluster IP',
+    'external IP': 'external IP',
+    'load-balancer IP': 'load-balancer IP',
+    firewall: 'load-balancer IP',
+  };
+  const noun = (kind && words[kind]) ?? (chain === 'KUBE-SERVICES' ? 'cluster IP' : 'external address');
+  return `${noun} ${where}${suffix}`;
+}
+
+function kindOf(expected: Rule | undefined, actual: Rule | undefined): CommentWords['kind'] | undefined {
+  const first = expected && readComment(expected)?.kind;
+  return first ?? (actual && readComment(actual)?.kind);
+}
+
+function explainWide(
+  { table, chain }: Place,
+  difference: SharedDifference,
+  expected: View,
+  actual: View,
+): Problem {
+  const isJump = (rule: Rule) => jumpOf(rule) === 'KUBE-NODEPORTS';
+  const left = rulesOf(expected, table, chain).filter(isJump);
+  const right = rulesOf(actual, table, chain).filter(isJump);
+  const lines = [
+    ruleLines(left, table, chain, expected.family),
+    ruleLines(right, table, chain, actual.family),
+  ] as const;
+  if (difference.wide === 'order') {
+    return problem(
+      'rule-order',
+      `the jump from ${chain} to KUBE-NODEPORTS is not the last rule: rules behind it may not be reached`,
+      ...lines,
+    );
+  }
+  if (left.length > 0 && right.length === 0) {
+    return problem(
+      'node-port-missing',
+      `no node port is reached: ${chain} has no jump to KUBE-NODEPORTS`,
+      ...lines,
+    );
+  }
+  const addresses = (rules: readonly Rule[]) =>
+    rules.some(({ destination }) => destination === undefined || destination.negated)
+      ? 'all addresses of the node'
+      : rules.map(({ destination }) => destination?.address ?? '').join(', ') || 'no address';
+  const [wanted, have] = [addresses(left), addresses(right)];
+  return problem(
+    'rules-differ',
+    wanted === have
+      ? `the jumps from ${chain} to KUBE-NODEPORTS differ`
+      : `node ports are open on ${have} instead of ${wanted}`,
+    ...lines,
+  );
+}

@@ -1,0 +1,136 @@
+import type { Chain, Family } from '../netfilter/index.ts';
+import { type Balancing, readBalancing, sameBalancing } from './balancing-chain.ts';
+import { builtInJumps, compareJumps, type JumpDifference } from './jumps.ts';
+import { sameBehaviour } from './ordinary-chain.ts';
+import { isBuiltIn, isProxyChain, isServiceChain, serviceChainParts } from './scope.ts';
+import { compareShared, readSharedChain, type SharedDifference } from './shared-chain.ts';
+import type { TableView, View } from './view.ts';
+
+/** Everything in one table that does not do the same on both sides. Findings and patches are made from it. */
+export interface TableDifference {
+  readonly table: string;
+  readonly jumps: JumpDifference;
+  /** KUBE-SERVICES and its like, by name. */
+  readonly shared: ReadonlyMap<string, SharedDifference>;
+  /** KUBE-SVC and KUBE-SVL chains that both sides have. */
+  readonly balancing: ReadonlyMap<string, { readonly expected: Balancing; readonly actual: Balancing }>;
+  /** Other chains that both sides have; under scope all also foreign and built-in ones. */
+  readonly ordinary: ReadonlySet<string>;
+  /** Chains that only the expected side has. */
+  readonly missing: ReadonlySet<string>;
+  /** Chains of service ports that only the actual side has, and that packets come to. */
+  readonly surplus: ReadonlySet<string>;
+  /** The same, but nothing leads to them: kube-proxy removes them in a while. */
+  readonly unreferenced: ReadonlySet<string>;
+  /** Chains that are missing together with all jumps to them: a partial dump, or another version. */
+  readonly partial: ReadonlySet<string>;
+}
+
+export interface DifferenceOptions {
+  readonly scope: 'kube-proxy' | 'all';
+  /** The expected side has no built-in chains (the restore format): jumps are not compared. */
+  readonly withoutJumps: boolean;
+}
+
+const SHARED_CHAINS: Readonly<Record<string, readonly string[]>> = {
+  nat: ['KUBE-SERVICES', 'KUBE-NODEPORTS'],
+  filter: ['KUBE-SERVICES', 'KUBE-EXTERNAL-SERVICES', 'KUBE-NODEPORTS', 'KUBE-PROXY-FIREWALL'],
+};
+
+/** Compares one table that both sides have. */
+export function compareTable(
+  name: string,
+  expected: View,
+  actual: View,
+  options: DifferenceOptions,
+): TableDifference {
+  const { family } = expected;
+  const left = expected.tables.get(name);
+  const right = actual.tables.get(name);
+  const leftChains = left?.chains ?? new Map<string, Chain>();
+  const rightChains = right?.chains ?? new Map<string, Chain>();
+  const partial = partialChains(leftChains, right, family);
+  const allJumps = options.withoutJumps ? { missing: [], surplus: [] } : compareJumps(left, right, family);
+  const jumps = {
+    missing: allJumps.missing.filter(({ to }) => !partial.has(to)),
+    // A jump that only the dump has leads to a chain of another version, or of kubelet's.
+    surplus: allJumps.surplus.filter(({ to }) => leftChains.has(to)),
+  };
+
+  const shared = new Map<string, SharedDifference>();
+  for (const chain of SHARED_CHAINS[name] ?? []) {
+    if (!leftChains.has(chain) || !rightChains.has(chain)) continue;
+    const difference = compareShared(
+      readSharedChain(leftChains.get(chain)),
+      readSharedChain(rightChains.get(chain)),
+      family,
+    );
+    if (difference.groups.length > 0 || difference.wide !== 'same') shared.set(chain, difference);
+  }
+
+  const balancing = new Map<string, { expected: Balancing; actual: Balancing }>();
+  const ordinary = new Set<string>();
+  const missing = new Set<string>();
+  const isShared = (chain: string) => SHARED_CHAINS[name]?.includes(chain) === true;
+  for (const [chain, { rules, policy }] of leftChains) {
+    if (!isCompared(chain, options)) continue;
+    const other = rightChains.get(chain);
+    if (other === undefined) {
+      if (!partial.has(chain)) missing.add(chain);
+      continue;
+    }
+    if (isShared(chain)) continue;
+    const kind = serviceChainParts(chain)?.kind;
+    if (kind === 'SVC' || kind === 'SVL') {
+      const before = rules;
+      const pair = { expected: readBalancing(before, family), actual: readBalancing(other.rules, family) };
+      if (!sameBalancing(pair.expected, pair.actual, family)) balancing.set(chain, pair);
+    } else if (
+      !sameBehaviour(rules, ofInterest(chain, other, options), family) ||
+      (options.scope === 'all' && policy !== other.policy)
+    ) {
+      ordinary.add(chain);
+    }
+  }
+
+  const surplus = new Set<string>();
+  const unreferenced = new Set<string>();
+  for (const chain of rightChains.keys()) {
+    if (leftChains.has(chain)) continue;
+    if (isServiceChain(chain)) (right?.reachable.has(chain) ? surplus : unreferenced).add(chain);
+    else if (options.scope === 'all' && isCompared(chain, options)) surplus.add(chain);
+  }
+  return { table: name, jumps, shared, balancing, ordinary, missing, surplus, unreferenced, partial };
+}
+
+function isCompared(chain: string, { scope }: DifferenceOptions): boolean {
+  if (scope === 'all') return true;
+  return isProxyChain(chain) && !isBuiltIn(chain);
+}
+
+/** kubelet's rules in KUBE-FIREWALL are its own affair: they drop what carries the mark 0x8000. */
+function ofInterest(chain: string, { rules }: Chain, { scope }: DifferenceOptions): Chain['rules'] {
+  if (chain !== 'KUBE-FIREWALL' || scope === 'all') return rules;
+  return rules.filter(
+    ({ target, matches }) =>
+      !(target?.kind === 'DROP' && matches.some((match) => match.kind === 'mark' && !match.negated)),
+  );
+}
+
+/** Fixed chains of kube-proxy that the dump has not, nor any jump to them. KUBE-SERVICES in nat is never one. */
+function partialChains(
+  expected: ReadonlyMap<string, Chain>,
+  actual: TableView | undefined,
+  family: Family,
+): Set<string> {
+  const jumpedTo = new Set(builtInJumps(actual, family).map(({ to }) => to));
+  const partial = new Set<string>();
+  for (const chain of expected.keys()) {
+    if (!isProxyChain(chain) || isServiceChain(chain)) continue;
+    if (actual?.chains.has(chain) !== true && !jumpedTo.has(chain)) partial.add(chain);
+  }
+  if (actual?.name === 'nat')
+    for (const chain of ['KUBE-SERVICES', 'KUBE-NODEPORTS', 'KUBE-POSTROUTING', 'KUBE-MARK-MASQ'])
+      partial.delete(chain);
+  return partial;
+}

@@ -1,0 +1,69 @@
+import { type Chain, type Family, type Rule, type Ruleset, saveLine } from '../netfilter/index.ts';
+import type { RuleLine } from './comparison.ts';
+import { jumpOf } from './rule-key.ts';
+import { isBuiltIn } from './scope.ts';
+
+/** A ruleset with its chains found by table and name; rules of lazy chains are made once. */
+export interface View {
+  readonly family: Family;
+  readonly tables: ReadonlyMap<string, TableView>;
+}
+
+export interface TableView {
+  readonly name: string;
+  readonly chains: ReadonlyMap<string, Chain>;
+  /** Chains that a packet can come to, starting from the built-in ones. */
+  readonly reachable: ReadonlySet<string>;
+}
+
+/** Tables that were read in pieces come together; of a chain that is there twice the rules follow each other. */
+export function viewOf(ruleset: Ruleset): View {
+  const tables = new Map<string, Map<string, Chain>>();
+  for (const table of ruleset.tables) {
+    const chains = tables.get(table.name) ?? new Map<string, Chain>();
+    tables.set(table.name, chains);
+    for (const chain of table.chains) {
+      const before = chains.get(chain.name);
+      const { name, policy, rules } = chain;
+      chains.set(
+        name,
+        before === undefined
+          ? { name, policy, rules }
+          : { name, policy: before.policy ?? policy, rules: [...before.rules, ...rules] },
+      );
+    }
+  }
+  return {
+    family: ruleset.family,
+    tables: new Map(
+      [...tables].map(([name, chains]) => [name, { name, chains, reachable: reachableChains(chains) }]),
+    ),
+  };
+}
+
+function reachableChains(chains: ReadonlyMap<string, Chain>): Set<string> {
+  const reached = new Set<string>();
+  const queue = [...chains.keys()].filter(isBuiltIn);
+  for (let next = queue.pop(); next !== undefined; next = queue.pop()) {
+    if (reached.has(next)) continue;
+    reached.add(next);
+    for (const rule of chains.get(next)?.rules ?? []) {
+      const target = jumpOf(rule);
+      if (target !== undefined && !reached.has(target) && chains.has(target)) queue.push(target);
+    }
+  }
+  return reached;
+}
+
+export function rulesOf(view: View, table: string, chain: string): readonly Rule[] {
+  return view.tables.get(table)?.chains.get(chain)?.rules ?? [];
+}
+
+export function ruleLine(rule: Rule, table: string, chain: string, family: Family): RuleLine {
+  const { counters: _, ...rest } = rule;
+  return { table, line: saveLine(rest, chain, family) };
+}
+
+export function ruleLines(rules: readonly Rule[], table: string, chain: string, family: Family): RuleLine[] {
+  return rules.map((rule) => ruleLine(rule, table, chain, family));
+}

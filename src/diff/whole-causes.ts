@@ -1,0 +1,80 @@
+import type { Finding, Problem, ProblemCode } from './comparison.ts';
+import { commentOf, jumpOf } from './rule-key.ts';
+import { isProxyChain, isServiceChain, modeOfChain } from './scope.ts';
+import { trafficOf } from './shared-chain.ts';
+import { rulesOf, type View } from './view.ts';
+
+/** Causes that explain all differences at once, so that they are told once. */
+
+/**
+ * An iptables older than the one that wrote the rules prints them without some matches: then service ports
+ * look alike. The text says what was seen; undefined where nothing of the kind was.
+ */
+export function hiddenMatches(actual: View): string | undefined {
+  const dispatch = rulesOf(actual, 'nat', 'KUBE-SERVICES').filter(
+    (rule) =>
+      rule.destination !== undefined && rule.protocol !== undefined && isServiceChain(jumpOf(rule) ?? ''),
+  );
+  const without = dispatch.filter((rule) => trafficOf(rule) === undefined);
+  const forward = rulesOf(actual, 'filter', 'KUBE-FORWARD').some(
+    (rule) =>
+      commentOf(rule) === 'kubernetes forwarding rules' &&
+      rule.target?.kind === 'ACCEPT' &&
+      !rule.matches.some(({ kind }) => kind === 'mark' || kind === 'unknown'),
+  );
+  // One such rule may have been written by hand; that all of them are like this is the printer's doing.
+  if (without.length === 0 || (without.length < dispatch.length && !forward)) return undefined;
+  const byTraffic = new Map<string, number>();
+  for (const { destination, protocol } of without) {
+    const key = `${destination?.address ?? ''}/${protocol?.protocol ?? ''}`;
+    byTraffic.set(key, (byTraffic.get(key) ?? 0) + 1);
+  }
+  const listed = [...byTraffic].slice(0, 3).map(([traffic, count]) => `${count} for ${traffic}`);
+  const more = byTraffic.size > 3 ? ` and ${byTraffic.size - 3} more` : '';
+  return (
+    `the dump looks printed by an iptables older than the one that wrote the rules: port and mark matches are not shown ` +
+    `(KUBE-SERVICES has rules without --dport: ${listed.join(', ')}${more})`
+  );
+}
+
+function finding(view: View, code: ProblemCode, message: string): Finding {
+  const problem: Problem = { code, message, expected: [], actual: [] };
+  return { family: view.family, problems: [problem] };
+}
+
+/** The node runs kube-proxy in another mode than the one that was compiled. */
+export function otherMode(expected: View, actual: View): Finding | undefined {
+  const modeOf = (view: View) => {
+    for (const { chains } of view.tables.values()) {
+      for (const chain of chains.keys()) {
+        const mode = modeOfChain(chain);
+        if (mode !== undefined) return { mode, chain };
+      }
+    }
+    return undefined;
+  };
+  const found = modeOf(actual);
+  if (found === undefined || modeOf(expected)?.mode === found.mode) return undefined;
+  return finding(
+    actual,
+    'another-mode',
+    `this node runs kube-proxy in ${found.mode} mode (chain ${found.chain}), or has leftovers of it`,
+  );
+}
+
+/** Nothing of kube-proxy's is left in a table that has it all on the expected side. */
+export function flushedNode(expected: View, actual: View, servicePorts: number): Finding | undefined {
+  const table = actual.tables.get('nat');
+  const wanted = expected.tables.get('nat');
+  if (table === undefined || wanted === undefined) return undefined;
+  if (![...wanted.chains.keys()].some(isProxyChain)) return undefined;
+  if ([...table.chains.keys()].some(isProxyChain)) return undefined;
+  const hooks = 'KUBE-SERVICES is missing from PREROUTING and OUTPUT';
+  const ports = servicePorts === 1 ? '1 service port has none' : `${servicePorts} service ports have none`;
+  const family = actual.family === 'ipv4' ? 'IPv4' : 'IPv6';
+  return finding(
+    actual,
+    'node-flushed',
+    `no kube-proxy rules in the ${family} nat table (${hooks}); ${ports}: the node was flushed, kube-proxy does not run, or it runs in nftables mode`,
+  );
+}
