@@ -1,0 +1,8 @@
+/** Comparisons as text: one function a format, each giving chunks of text. What other folders may use. */
+export { type GithubOptions, githubReport } from './github.ts';
+export { type JsonOptions, jsonReport, type SideDescription } from './json.ts';
+export type { PlaceOf, ReportPlace } from './places.ts';
+export { statReport } from './stat.ts';
+export { type TextOptions, textReport } from './text.ts';
+export { type ChainTexts, type UnifiedOptions, type UnifiedSection, unifiedReport } from './unified.ts';
+export { summaryLine } from './wording.ts';

@@ -1,0 +1,73 @@
+/** Words that several reports use. Whatever came from an input goes through `safe` before it is printed. */
+import type { Comparison, Finding } from '../diff/comparison.ts';
+import { escapeText } from '../escape.ts';
+import type { Family } from '../netfilter/index.ts';
+
+/** How people write a family. */
+export function familyName(family: Family): 'IPv4' | 'IPv6' {
+  return family === 'ipv4' ? 'IPv4' : 'IPv6';
+}
+
+/** One line of text that no terminal obeys; whole, since a rule that is cut says something else. */
+export function safe(text: string): string {
+  return escapeText(text, Number.MAX_SAFE_INTEGER);
+}
+
+/** `shop/web:http`, or `node` for what concerns the whole node. */
+export function subjectOf(finding: Finding): string {
+  return finding.servicePort === undefined ? 'node' : safe(finding.servicePort);
+}
+
+/** What was found of one family, what concerns the node before the service ports. */
+export function findingsOf(findings: readonly Finding[], family: Family): Finding[] {
+  const ofFamily = findings.filter((finding) => finding.family === family);
+  return [
+    ...ofFamily.filter(({ servicePort }) => servicePort === undefined),
+    ...ofFamily.filter(({ servicePort }) => servicePort !== undefined),
+  ];
+}
+
+/** The families of which there is anything to say. */
+export function reportedFamilies({ families, findings }: Comparison): Family[] {
+  return (['ipv4', 'ipv6'] as const).filter(
+    (family) =>
+      families.some((compared) => compared.family === family && compared.tables.length > 0) ||
+      findings.some((finding) => finding.family === family),
+  );
+}
+
+/** How many service ports of a family differ. */
+export function differing(comparison: Comparison, family: Family): number {
+  const names = new Set<string>();
+  for (const finding of comparison.findings) {
+    if (finding.family === family && finding.servicePort !== undefined) names.add(finding.servicePort);
+  }
+  return names.size;
+}
+
+/** The last line: how much differs, and what was not compared. Without line end. */
+export function summaryLine(comparison: Comparison): string {
+  if (comparison.incomparable !== undefined) return `cannot compare: ${safe(comparison.incomparable)}`;
+  const parts: string[] = [];
+  for (const { family, tables, servicePorts, left } of comparison.families) {
+    const name = familyName(family);
+    const reasons = left.length === 0 ? '' : ` (${left.map(safe).join('; ')})`;
+    if (tables.length === 0) {
+      parts.push(`${name}: not compared${reasons}`);
+      continue;
+    }
+    const ports = `${servicePorts} ${servicePorts === 1 ? 'service port' : 'service ports'}`;
+    const count = differing(comparison, family);
+    const onNode = comparison.findings.some(
+      (finding) => finding.family === family && finding.servicePort === undefined,
+    );
+    if (count > 0) {
+      parts.push(
+        `${onNode ? 'the node and ' : ''}${count} of ${ports} ${count === 1 && !onNode ? 'differs' : 'differ'} (${name})`,
+      );
+    } else
+      parts.push(onNode ? `the node differs (${name}, ${ports})` : `no difference in ${ports} (${name})`);
+    if (left.length > 0) parts.push(`${name}: compared in part${reasons}`);
+  }
+  return parts.length === 0 ? 'nothing was compared' : parts.join('; ');
+}
