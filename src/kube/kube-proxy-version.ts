@@ -25,6 +25,8 @@ export interface KubeProxyBehaviour {
   /** Which labels take a Service or an EndpointSlice away from kube-proxy. */
   readonly serviceIgnoredBy: readonly string[];
   readonly endpointSliceIgnoredBy: readonly string[];
+  /** How a /0 among the nodePortAddresses, which stands for all addresses, is told from the rest. */
+  readonly zeroNodePortAddresses: 'by length' | 'by text';
   /** nodePortAddresses may be `["primary"]`. */
   readonly nodePortAddressesPrimary: boolean;
   readonly featureGates: Readonly<Record<string, FeatureGate>>;
@@ -59,6 +61,7 @@ const NEWEST: KubeProxyBehaviour = {
   checksEndpointFamily: false,
   serviceIgnoredBy: [SERVICE_PROXY_NAME],
   endpointSliceIgnoredBy: [HEADLESS],
+  zeroNodePortAddresses: 'by length',
   nodePortAddressesPrimary: true,
   featureGates: {
     AllowServiceExternalIPs: { default: true, stage: 'deprecated' },
@@ -107,6 +110,11 @@ const HISTORY: readonly Change[] = [
     since: 34,
     what: 'a /0 source range stands for no source ranges',
     before: { zeroSourceRangeMeansAll: false },
+  },
+  {
+    since: 34,
+    what: 'any /0 in nodePortAddresses stands for all addresses; before, only 0.0.0.0/0 and ::/0, spelled so',
+    before: { zeroNodePortAddresses: 'by text' },
   },
   {
     since: 34,

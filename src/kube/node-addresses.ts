@@ -1,5 +1,6 @@
-import { cidrContains, type IPAddress, type IPFamily, isLoopback, parseCIDR } from './ip.ts';
+import { type CIDR, cidrContains, type IPAddress, type IPFamily, isLoopback, parseCIDR } from './ip.ts';
 import { type KubeProxyConfiguration, PRIMARY } from './kube-proxy-configuration.ts';
+import type { KubeProxyVersion } from './kube-proxy-version.ts';
 import type { Node } from './node.ts';
 
 /** Addresses of the node's network interfaces, lo among them. */
@@ -20,6 +21,8 @@ const LOOPBACK: Readonly<Record<IPFamily, IPAddress>> = {
   IPv6: { family: 'IPv6', text: '::1' },
 };
 const UNSPECIFIED = new Set(['0.0.0.0', '::']);
+/** The spelling of a /0 that every version knows. */
+const ZERO_CIDRS = new Set(['0.0.0.0/0', '::/0']);
 
 export const LOOPBACK_INTERFACE: NetworkInterface = {
   name: 'lo',
@@ -71,13 +74,18 @@ export function nodePortAddresses(
   family: IPFamily,
   ips: NodeIPs,
   interfaces: readonly NetworkInterface[],
+  version: KubeProxyVersion,
 ): NodePortAddresses {
-  const cidrs = expandPrimary(configuration.nodePortAddresses ?? [], ips)
-    .map(parseCIDR)
-    .filter((cidr) => cidr !== undefined)
-    .filter((cidr) => cidr.family === family);
+  const byLength = version.behaviour.zeroNodePortAddresses === 'by length';
+  let zero = -1;
+  const cidrs: CIDR[] = [];
+  for (const text of expandPrimary(configuration.nodePortAddresses ?? [], ips)) {
+    const cidr = parseCIDR(text);
+    if (cidr?.family !== family) continue;
+    if (zero < 0 && cidr.prefixLength === 0 && (byLength || ZERO_CIDRS.has(text))) zero = cidrs.length;
+    cidrs.push(cidr);
+  }
   if (cidrs.length === 0) return { match: 'all', containsIPv4Loopback: family === 'IPv4' };
-  const zero = cidrs.findIndex((cidr) => cidr.prefixLength === 0);
   const counted = zero < 0 ? cidrs : cidrs.slice(0, zero + 1);
   const loopbackNetwork: IPAddress = { family: 'IPv4', text: '127.0.0.0' };
   const containsIPv4Loopback = counted.some(

@@ -199,7 +199,7 @@ function proxyState(
     LOOPBACK_INTERFACE,
     ...(settings.interfaces ?? [{ name: '', addresses: node?.internalIPs ?? [] }]),
   ];
-  const addresses = nodePortAddresses(configuration, family, ips, interfaces);
+  const addresses = nodePortAddresses(configuration, family, ips, interfaces, version);
   let totalEndpoints = 0;
   const ports: ServicePort[] = [];
   for (const service of services) {
