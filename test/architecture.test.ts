@@ -29,6 +29,7 @@ const MAY_USE: Readonly<Record<string, readonly string[]>> = {
   kube: ['ipaddr.js', 'node:net'],
   netfilter: ['ipaddr.js', 'node:net'],
   compile: ['ipaddr.js', 'node:crypto', 'node:net'],
+  diff: ['ipaddr.js'],
   // chalk: the type of the instance that is handed in.
   report: ['chalk', 'diff'],
   cli: [

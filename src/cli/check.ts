@@ -42,7 +42,8 @@ function compare(path: string, chunks: Iterable<string>, colors: ChalkInstance):
     maxEditLength: MAX_EDITS,
   });
   // undefined: more edits than that.
-  const shown = typeof patch === 'string' ? patch.replace(/^=+\n/, '') : firstDifferences(path, golden, compiled);
+  const shown =
+    typeof patch === 'string' ? patch.replace(/^=+\n/, '') : firstDifferences(path, golden, compiled);
   return paint(shown, colors);
 }
 
@@ -57,7 +58,9 @@ function firstDifferences(path: string, golden: string, compiled: string): strin
   const fresh = [...after].filter((line) => !before.has(line));
   const show = (lines: readonly string[], sign: string) => [
     ...lines.slice(0, SHOWN_WITHOUT_DIFF).map((line) => sign + line),
-    ...(lines.length > SHOWN_WITHOUT_DIFF ? [`${sign}(${lines.length - SHOWN_WITHOUT_DIFF} more lines)`] : []),
+    ...(lines.length > SHOWN_WITHOUT_DIFF
+      ? [`${sign}(${lines.length - SHOWN_WITHOUT_DIFF} more lines)`]
+      : []),
   ];
   return [`--- ${path}`, '+++ compiled', ...show(gone, '-'), ...show(fresh, '+'), ''].join('\n');
 }

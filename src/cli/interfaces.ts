@@ -7,8 +7,16 @@ import { UsageError } from './usage-error.ts';
 export function parseInterfaceOption(text: string): NetworkInterface {
   const equals = text.indexOf('=');
   const name = text.slice(0, Math.max(equals, 0));
-  if (name === '') throw new UsageError(`--interface: ${JSON.stringify(text)} is not NAME=ADDRESS/LENGTH[,…]`);
-  return networkInterface('--interface', name, text.slice(equals + 1).split(',').filter((item) => item !== ''));
+  if (name === '')
+    throw new UsageError(`--interface: ${JSON.stringify(text)} is not NAME=ADDRESS/LENGTH[,…]`);
+  return networkInterface(
+    '--interface',
+    name,
+    text
+      .slice(equals + 1)
+      .split(',')
+      .filter((item) => item !== ''),
+  );
 }
 
 /** Reads a file that `ip -j addr` or `ip -o addr` printed. Throws a UsageError. */
@@ -43,7 +51,10 @@ function networkInterface(source: string, name: string, texts: readonly string[]
       const [address = '', length] = text.split('/', 2);
       const ip = parseIP(address);
       const bits = ip?.family === 'IPv6' ? 128 : 32;
-      if (ip === undefined || (length !== undefined && !(/^\d{1,3}$/.test(length) && Number(length) <= bits))) {
+      if (
+        ip === undefined ||
+        (length !== undefined && !(/^\d{1,3}$/.test(length) && Number(length) <= bits))
+      ) {
         throw new UsageError(`${source}: interface ${name}: ${JSON.stringify(text)} is not ADDRESS/LENGTH`);
       }
       return ip;

@@ -31,5 +31,9 @@ export function processIo(): Io {
 
 /** Whether the error says that the reader of a pipe has gone: `kp-compile … | head` is no failure. */
 export function isBrokenPipe(error: unknown): boolean {
-  return error instanceof Error && 'code' in error && (error.code === 'EPIPE' || error.code === 'ERR_STREAM_DESTROYED');
+  return (
+    error instanceof Error &&
+    'code' in error &&
+    (error.code === 'EPIPE' || error.code === 'ERR_STREAM_DESTROYED')
+  );
 }

@@ -1,42 +1,34 @@
-import { Command, CommanderError, Option } from 'commander';
+import { Command, Option } from 'commander';
 import { compile } from '../compile/index.ts';
 import type { Diagnostic } from '../diagnostics.ts';
-import {
-  type IPFamily,
-  KNOWN_VERSIONS,
-  type KubeProxyVersion,
-  kubeProxyVersion,
-  type NetworkInterface,
-  parseMinor,
-  placeOfMinor,
-} from '../kube/index.ts';
+import type { IPFamily } from '../kube/index.ts';
 import { type Format, RULES_FILES, rulesText } from './artefacts.ts';
 import { checkGolden } from './check.ts';
 import { type ColorChoice, colorsFor } from './colors.ts';
-import { EXIT_BUG, EXIT_CODES_HELP, EXIT_NO, EXIT_OK, EXIT_TROUBLE } from './exit-codes.ts';
-import { parseInterfaceOption, readInterfacesFile } from './interfaces.ts';
-import { type Io, isBrokenPipe } from './io.ts';
-import { addKubeProxyFlags, configurationFromFlags, spellOutBooleans } from './kube-proxy-flags.ts';
+import { EXIT_CODES_HELP, EXIT_NO, EXIT_OK, EXIT_TROUBLE } from './exit-codes.ts';
+import type { Io } from './io.ts';
 import { renderDiagnostics, type Verbosity } from './messages.ts';
+import {
+  addAllKubeProxyFlags,
+  addNfacctOptions,
+  addNodeOptions,
+  collect,
+  compileRequest,
+  type NodeOptions,
+} from './node-options.ts';
 import { packageVersion } from './package-version.ts';
 import { progressOf } from './progress.ts';
 import { type ReadCluster, readCluster } from './read-cluster.ts';
+import { runCommand } from './run-command.ts';
 import { UsageError } from './usage-error.ts';
 import { writeFiles } from './write-files.ts';
 
-interface Options {
-  readonly node?: string;
-  readonly hostnameOverride?: string;
-  readonly interface?: readonly string[];
-  readonly interfaces?: string;
-  readonly config?: string;
-  readonly kubeVersion?: string;
+interface Options extends NodeOptions {
   readonly family?: 'ipv4' | 'ipv6';
   readonly format: Format;
   readonly outDir?: string;
   readonly check?: string;
   readonly keepGoing?: boolean;
-  readonly nfacct: boolean;
   readonly filename?: readonly string[];
   readonly strict?: boolean;
   readonly quiet?: boolean;
@@ -72,76 +64,58 @@ Since 1.31 rules have nfacct counters: before such rules load, nfacct add has to
 ${EXIT_CODES_HELP}`;
 
 function buildCommand(): Command {
-  const collect = (value: string, before: readonly string[] | undefined) => [...(before ?? []), value];
   const command = new Command('kp-compile')
     .usage('[options] <file|dir|->...')
     .description(
       'Compiles Services and EndpointSlices into the iptables rules that kube-proxy programs on one node, without a cluster and without root.',
     )
-    .argument('[input...]', 'manifests or cluster dumps: files, directories (.yaml, .yml, .json), - for standard input')
-    .option('--node <name>', 'whose rules; default: hostnameOverride of the configuration, else the only Node in the input')
-    .option('--interface <name=addr/len,...>', 'addresses on an interface of the node (repeatable); default: the Node’s InternalIPs', collect)
-    .option('--interfaces <file>', 'the same from the output of ip -j addr or ip -o addr')
-    .option('--config <file>', 'KubeProxyConfiguration, or a ConfigMap that holds one; default: the one in the input')
-    .option('--kube-version <1.NN>', `version of kube-proxy, ${KNOWN_VERSIONS}; default: the Node’s, else the newest`)
-    .addOption(new Option('--family <family>', 'which family goes to stdout; default: that of the node’s first address').choices(['ipv4', 'ipv6']))
-    .addOption(new Option('--format <format>', 'see Formats below').choices(['save', 'restore']).default('save'))
+    .argument(
+      '[input...]',
+      'manifests or cluster dumps: files, directories (.yaml, .yml, .json), - for standard input',
+    );
+  addNodeOptions(command);
+  command
+    .addOption(
+      new Option(
+        '--family <family>',
+        'which family goes to stdout; default: that of the node’s first address',
+      ).choices(['ipv4', 'ipv6']),
+    )
+    .addOption(
+      new Option('--format <format>', 'see Formats below').choices(['save', 'restore']).default('save'),
+    )
     .option('--out-dir <dir>', `write ${RULES_FILES.IPv4} and ${RULES_FILES.IPv6} there instead of stdout`)
-    .option('--check <file|dir>', 'compare with golden files (comment lines apart) instead of writing; exit 1 and a unified diff if they differ')
-    .option('--keep-going', 'leave out what cannot be used, name it, exit 1')
-    .option('--nfacct', 'with nfacct counters where the version has them (1.31+)', true)
-    .option('--no-nfacct', 'without: where kube-proxy cannot make them')
+    .option(
+      '--check <file|dir>',
+      'compare with golden files (comment lines apart) instead of writing; exit 1 and a unified diff if they differ',
+    )
+    .option('--keep-going', 'leave out what cannot be used, name it, exit 1');
+  addNfacctOptions(command);
+  command
     .option('-f, --filename <path>', 'another input, as kubectl users type it (repeatable)', collect)
     .option('--strict', 'warnings are failures: exit 1, nothing written')
     .option('-q, --quiet', 'errors only')
     .option('-v, --verbose', 'notes too: what was skipped, and why')
-    .addOption(new Option('--color <when>', 'colours in messages').choices(['auto', 'always', 'never']).default('auto'))
+    .addOption(
+      new Option('--color <when>', 'colours in messages')
+        .choices(['auto', 'always', 'never'])
+        .default('auto'),
+    )
     .version(packageVersion(), '--version')
     .helpOption('-h, --help', 'this text')
     .addHelpText('after', `\n${EXAMPLES}`)
     .allowExcessArguments(true)
     .configureHelp({ helpWidth: 110 });
-  addKubeProxyFlags(command);
-  command.addOption(
-    new Option('--hostname-override <name>', 'the same as --node').helpGroup(
-      "kube-proxy's own flags (they win over the configuration):",
-    ),
-  );
+  addAllKubeProxyFlags(command);
   return command;
 }
 
-/**
- * Runs kp-compile with the words after the command's name. Resolves to the exit code; what is a fault of this
- * program itself is caught as well (70).
- */
+/** Runs kp-compile with the words after the command's name. Resolves to the exit code. */
 export async function main(argv: readonly string[], io: Io): Promise<number> {
   const command = buildCommand();
-  const output: string[] = [];
-  command.exitOverride().configureOutput({
-    writeOut: (text) => output.push(text),
-    writeErr: (text) => io.writeError(text),
-    outputError: (text, write) => write(`kp-compile: ${text.replace(/^error: /, '')}`),
-  });
-  try {
-    try {
-      command.parse(spellOutBooleans(argv), { from: 'user' });
-    } catch (error) {
-      if (!(error instanceof CommanderError)) throw error;
-      for (const text of output) await io.writeOut(text);
-      return error.exitCode === 0 ? EXIT_OK : EXIT_TROUBLE;
-    }
-    return await run(command.args, command.opts<Options & Record<string, unknown>>(), io);
-  } catch (error) {
-    if (isBrokenPipe(error)) return EXIT_OK;
-    if (error instanceof UsageError) {
-      for (const line of error.message.split('\n')) io.writeError(`kp-compile: ${line}\n`);
-      return EXIT_TROUBLE;
-    }
-    io.writeError(
-      `kp-compile: this is a fault of kp-compile itself; please report it\n${error instanceof Error ? error.stack : String(error)}\n`,
-    );
-    return EXIT_BUG;
-  }
+  return runCommand(command, argv, io, () =>
+    run(command.args, command.opts<Options & Record<string, unknown>>(), io),
+  );
 }
 
 async function run(
@@ -151,16 +125,15 @@ async function run(
 ): Promise<number> {
   const inputs = [...args, ...(options.filename ?? [])];
   if (inputs.length === 0) {
-    throw new UsageError('nothing to compile: name files, directories or - (kp-compile --help shows examples)');
+    throw new UsageError(
+      'nothing to compile: name files, directories or - (kp-compile --help shows examples)',
+    );
   }
   if (options.outDir !== undefined && options.check !== undefined) {
     throw new UsageError('--out-dir writes and --check compares: choose one');
   }
   const verbosity: Verbosity = options.quiet ? 'quiet' : options.verbose ? 'verbose' : 'normal';
-  const flags = configurationFromFlags(options);
-  const interfaces = readInterfaces(options);
-  const version = options.kubeVersion === undefined ? undefined : readVersion(options.kubeVersion);
-  const nodeName = options.node ?? options.hostnameOverride;
+  const request = compileRequest(options);
 
   const diagnostics: Diagnostic[] = [];
   const report = (diagnostic: Diagnostic) => void diagnostics.push(diagnostic);
@@ -168,14 +141,7 @@ async function run(
   const read: ReadCluster = await readCluster(inputs, options.config, io, progress, report);
   const compilation = compile(
     read.cluster,
-    {
-      flags,
-      nfacct: options.nfacct,
-      ...(read.configuration === undefined ? {} : { configuration: read.configuration }),
-      ...(nodeName === undefined ? {} : { node: nodeName }),
-      ...(interfaces === undefined ? {} : { interfaces }),
-      ...(version === undefined ? {} : { version }),
-    },
+    { ...request, ...(read.configuration === undefined ? {} : { configuration: read.configuration }) },
     report,
   );
 
@@ -190,9 +156,18 @@ async function run(
     options.family === undefined ? compilation.primaryFamily : options.family === 'ipv4' ? 'IPv4' : 'IPv6';
   const single = () => rulesText(compilation, family, options.format);
   const files = () =>
-    new Map((['IPv4', 'IPv6'] as const).map((each) => [RULES_FILES[each], rulesText(compilation, each, options.format)]));
+    new Map(
+      (['IPv4', 'IPv6'] as const).map((each) => [
+        RULES_FILES[each],
+        rulesText(compilation, each, options.format),
+      ]),
+    );
   if (options.check !== undefined) {
-    const difference = checkGolden(options.check, { single, files }, colorsFor(io.outIsTerminal, options.color, io.env));
+    const difference = checkGolden(
+      options.check,
+      { single, files },
+      colorsFor(io.outIsTerminal, options.color, io.env),
+    );
     if (difference === '') return failed ? EXIT_NO : EXIT_OK;
     await io.writeOut(difference);
     return EXIT_NO;
@@ -200,20 +175,4 @@ async function run(
   if (options.outDir !== undefined) writeFiles(options.outDir, files());
   else for (const chunk of single()) await io.writeOut(chunk);
   return failed ? EXIT_NO : EXIT_OK;
-}
-
-function readInterfaces(options: Options): NetworkInterface[] | undefined {
-  if (options.interface === undefined && options.interfaces === undefined) return undefined;
-  return [
-    ...(options.interfaces === undefined ? [] : readInterfacesFile(options.interfaces)),
-    ...(options.interface ?? []).map(parseInterfaceOption),
-  ];
-}
-
-function readVersion(text: string): KubeProxyVersion {
-  const minor = parseMinor(text);
-  if (minor === undefined || placeOfMinor(minor) !== 'known') {
-    throw new UsageError(`--kube-version: ${JSON.stringify(text)} is not a version known here (${KNOWN_VERSIONS})`);
-  }
-  return kubeProxyVersion(minor);
 }

@@ -17,29 +17,101 @@ interface Flag {
 }
 
 const FLAGS: readonly Flag[] = [
-  { flag: '--proxy-mode', short: '--mode', kind: 'text', value: 'MODE', field: ['mode'], help: 'iptables (ipvs and nftables are not compiled yet)' },
-  { flag: '--cluster-cidr', kind: 'text', value: 'CIDR[,CIDR]', field: ['clusterCIDR'], help: 'pod network; traffic from elsewhere to cluster IPs is masqueraded' },
-  { flag: '--detect-local-mode', kind: 'text', value: 'MODE', field: ['detectLocalMode'], help: 'ClusterCIDR, NodeCIDR, BridgeInterface or InterfaceNamePrefix' },
-  { flag: '--pod-bridge-interface', kind: 'text', value: 'NAME', field: ['detectLocal', 'bridgeInterface'], help: 'bridge of the pods, for BridgeInterface' },
-  { flag: '--pod-interface-name-prefix', kind: 'text', value: 'PREFIX', field: ['detectLocal', 'interfaceNamePrefix'], help: 'interfaces of the pods, for InterfaceNamePrefix' },
-  { flag: '--masquerade-all', kind: 'boolean', value: 'true|false', field: ['iptables', 'masqueradeAll'], help: 'masquerade all traffic to cluster IPs' },
-  { flag: '--iptables-masquerade-bit', kind: 'number', value: '0-31', field: ['iptables', 'masqueradeBit'], help: 'bit of the mark that asks for masquerading (14)' },
-  { flag: '--iptables-localhost-nodeports', kind: 'boolean', value: 'true|false', field: ['iptables', 'localhostNodePorts'], help: 'node ports on 127.0.0.0/8 (true)' },
-  { flag: '--nodeport-addresses', kind: 'list', value: 'CIDR[,CIDR]', field: ['nodePortAddresses'], help: 'where node ports are open, or primary (1.31+)' },
-  { flag: '--bind-address', kind: 'text', value: 'IP', field: ['bindAddress'], help: 'overrides the node IP of its family' },
-  { flag: '--conntrack-tcp-be-liberal', kind: 'boolean', value: 'true|false', field: ['conntrack', 'tcpBeLiberal'], help: 'conntrack calls fewer packets INVALID (1.29+)' },
-  { flag: '--feature-gates', kind: 'gates', value: 'NAME=BOOL[,…]', field: ['featureGates'], help: 'for example AllowServiceExternalIPs=false' },
+  {
+    flag: '--proxy-mode',
+    short: '--mode',
+    kind: 'text',
+    value: 'MODE',
+    field: ['mode'],
+    help: 'iptables (ipvs and nftables are not compiled yet)',
+  },
+  {
+    flag: '--cluster-cidr',
+    kind: 'text',
+    value: 'CIDR[,CIDR]',
+    field: ['clusterCIDR'],
+    help: 'pod network; traffic from elsewhere to cluster IPs is masqueraded',
+  },
+  {
+    flag: '--detect-local-mode',
+    kind: 'text',
+    value: 'MODE',
+    field: ['detectLocalMode'],
+    help: 'ClusterCIDR, NodeCIDR, BridgeInterface or InterfaceNamePrefix',
+  },
+  {
+    flag: '--pod-bridge-interface',
+    kind: 'text',
+    value: 'NAME',
+    field: ['detectLocal', 'bridgeInterface'],
+    help: 'bridge of the pods, for BridgeInterface',
+  },
+  {
+    flag: '--pod-interface-name-prefix',
+    kind: 'text',
+    value: 'PREFIX',
+    field: ['detectLocal', 'interfaceNamePrefix'],
+    help: 'interfaces of the pods, for InterfaceNamePrefix',
+  },
+  {
+    flag: '--masquerade-all',
+    kind: 'boolean',
+    value: 'true|false',
+    field: ['iptables', 'masqueradeAll'],
+    help: 'masquerade all traffic to cluster IPs',
+  },
+  {
+    flag: '--iptables-masquerade-bit',
+    kind: 'number',
+    value: '0-31',
+    field: ['iptables', 'masqueradeBit'],
+    help: 'bit of the mark that asks for masquerading (14)',
+  },
+  {
+    flag: '--iptables-localhost-nodeports',
+    kind: 'boolean',
+    value: 'true|false',
+    field: ['iptables', 'localhostNodePorts'],
+    help: 'node ports on 127.0.0.0/8 (true)',
+  },
+  {
+    flag: '--nodeport-addresses',
+    kind: 'list',
+    value: 'CIDR[,CIDR]',
+    field: ['nodePortAddresses'],
+    help: 'where node ports are open, or primary (1.31+)',
+  },
+  {
+    flag: '--bind-address',
+    kind: 'text',
+    value: 'IP',
+    field: ['bindAddress'],
+    help: 'overrides the node IP of its family',
+  },
+  {
+    flag: '--conntrack-tcp-be-liberal',
+    kind: 'boolean',
+    value: 'true|false',
+    field: ['conntrack', 'tcpBeLiberal'],
+    help: 'conntrack calls fewer packets INVALID (1.29+)',
+  },
+  {
+    flag: '--feature-gates',
+    kind: 'gates',
+    value: 'NAME=BOOL[,…]',
+    field: ['featureGates'],
+    help: 'for example AllowServiceExternalIPs=false',
+  },
 ];
 
-const GROUP = "kube-proxy's own flags (they win over the configuration):";
+/** Heading of the group in a command's help. */
+export const KUBE_PROXY_FLAGS_GROUP = "kube-proxy's own flags (they win over the configuration):";
 
 /** Adds the flags to a command, in a group of its help. */
 export function addKubeProxyFlags(command: Command): void {
   for (const { flag, short, value, help } of FLAGS) {
     const names = short === undefined ? flag : `${short}, ${flag}`;
-    command.addOption(
-      command.createOption(`${names} <${value}>`, help).helpGroup(GROUP),
-    );
+    command.addOption(command.createOption(`${names} <${value}>`, help).helpGroup(KUBE_PROXY_FLAGS_GROUP));
   }
 }
 
@@ -47,9 +119,7 @@ export function addKubeProxyFlags(command: Command): void {
 export function spellOutBooleans(argv: readonly string[]): string[] {
   const booleans = new Set(FLAGS.filter(({ kind }) => kind === 'boolean').map(({ flag }) => flag));
   const end = argv.indexOf('--');
-  return argv.map((word, index) =>
-    (end < 0 || index < end) && booleans.has(word) ? `${word}=true` : word,
-  );
+  return argv.map((word, index) => ((end < 0 || index < end) && booleans.has(word) ? `${word}=true` : word));
 }
 
 /** Throws a UsageError that names the flag whose value cannot be used. */
@@ -89,10 +159,13 @@ function parseValue(flag: Flag, text: string): unknown {
       return text.split(',').filter((item) => item !== '');
     case 'gates':
       return Object.fromEntries(
-        text.split(',').filter((item) => item !== '').map((item) => {
-          const [name = '', on] = item.split('=', 2);
-          return [name.trim(), asBoolean((on ?? '').trim())];
-        }),
+        text
+          .split(',')
+          .filter((item) => item !== '')
+          .map((item) => {
+            const [name = '', on] = item.split('=', 2);
+            return [name.trim(), asBoolean((on ?? '').trim())];
+          }),
       );
   }
 }

@@ -5,7 +5,7 @@ import { isTextProblem, type TextProblem, toText } from './bytes.ts';
 import { findFiles } from './find-files.ts';
 import type { LoadedObject } from './flatten.ts';
 import { DEFAULT_LIMITS, type LoadLimits } from './limits.ts';
-import { isInputProblem, type RawInput, readFileBytes, readStream } from './read-input.ts';
+import { isInputProblem, type RawInput, readFileBytes, readStdin } from './read-input.ts';
 import { readText } from './read-text.ts';
 import { createSourceStore, type SourceStore, type Sources } from './sources.ts';
 
@@ -14,6 +14,8 @@ export interface LoadOptions {
   readonly wants?: (apiVersion: string, kind: string) => boolean;
   /** Standard input, for the input `-`: process.stdin in the command. */
   readonly stdin?: () => AsyncIterable<Uint8Array | string>;
+  /** Inputs whose bytes the caller has read already, by name: a pipe can be read but once. */
+  readonly given?: ReadonlyMap<string, RawInput>;
   readonly limits?: Partial<LoadLimits>;
 }
 
@@ -108,18 +110,14 @@ interface Run {
 
 async function readStandardInput(run: Run): Promise<void> {
   run.store.begin('-');
-  const { stdin } = run.options;
-  const raw =
-    stdin === undefined
-      ? ({ code: 'input-unreadable', message: 'there is no standard input here' } as const)
-      : await readStream(stdin(), run.limits.maxFileBytes);
+  const raw = run.options.given?.get('-') ?? (await readStdin(run.options.stdin, run.limits.maxFileBytes));
   if (isInputProblem(raw)) run.report(inputProblem('-', raw.code, raw.message, raw.help));
   else readBytes(run, '-', '-', raw, true);
 }
 
 async function readFile(run: Run, path: string, named: boolean): Promise<void> {
   run.store.begin(path);
-  const raw = await readFileBytes(path, run.limits.maxFileBytes);
+  const raw = run.options.given?.get(path) ?? (await readFileBytes(path, run.limits.maxFileBytes));
   if (isInputProblem(raw)) {
     run.report(inputProblem(path, raw.code, raw.message, raw.help));
     return;

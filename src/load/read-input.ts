@@ -46,8 +46,17 @@ export async function readFileBytes(path: string, maxBytes: number): Promise<Raw
   }
 }
 
+/** All bytes of standard input. */
+export async function readStdin(
+  stdin: (() => AsyncIterable<Uint8Array | string>) | undefined,
+  maxBytes: number,
+): Promise<RawInput | InputProblem> {
+  if (stdin === undefined) return { code: 'input-unreadable', message: 'there is no standard input here' };
+  return readStream(stdin(), maxBytes);
+}
+
 /** All bytes of a stream behind those that were read already, up to `maxBytes` together. */
-export async function readStream(
+async function readStream(
   stream: AsyncIterable<Uint8Array | string>,
   maxBytes: number,
   first: Buffer = Buffer.alloc(0),

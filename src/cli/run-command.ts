@@ -1,0 +1,44 @@
+import { type Command, CommanderError } from 'commander';
+import { EXIT_BUG, EXIT_OK, EXIT_TROUBLE } from './exit-codes.ts';
+import { type Io, isBrokenPipe } from './io.ts';
+import { spellOutBooleans } from './kube-proxy-flags.ts';
+import { UsageError } from './usage-error.ts';
+
+/**
+ * Reads the words after the command's name and runs it. Resolves to the exit code; what is a fault of this
+ * program itself is caught as well (70).
+ */
+export async function runCommand(
+  command: Command,
+  argv: readonly string[],
+  io: Io,
+  run: () => Promise<number>,
+): Promise<number> {
+  const name = command.name();
+  const output: string[] = [];
+  command.exitOverride().configureOutput({
+    writeOut: (text) => output.push(text),
+    writeErr: (text) => io.writeError(text),
+    outputError: (text, write) => write(`${name}: ${text.replace(/^error: /, '')}`),
+  });
+  try {
+    try {
+      command.parse(spellOutBooleans(argv), { from: 'user' });
+    } catch (error) {
+      if (!(error instanceof CommanderError)) throw error;
+      for (const text of output) await io.writeOut(text);
+      return error.exitCode === 0 ? EXIT_OK : EXIT_TROUBLE;
+    }
+    return await run();
+  } catch (error) {
+    if (isBrokenPipe(error)) return EXIT_OK;
+    if (error instanceof UsageError) {
+      for (const line of error.message.split('\n')) io.writeError(`${name}: ${line}\n`);
+      return EXIT_TROUBLE;
+    }
+    io.writeError(
+      `${name}: this is a fault of ${name} itself; please report it\n${error instanceof Error ? error.stack : String(error)}\n`,
+    );
+    return EXIT_BUG;
+  }
+}
