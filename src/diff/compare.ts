@@ -158,8 +158,9 @@ export function familyDifferences(
     .filter((table) => !right.tables.has(table) && (options.scope === 'all' || table !== 'mangle'))
     .map((table) => `the dump holds no ${name} ${table} table`);
   const withoutJumps = expected.kind === 'payload' || actual.kind === 'payload';
+  const flushed = flushedNode(left, right, 0) !== undefined;
   const tables = both.map((table) =>
-    compareTable(table, left, right, { scope: options.scope, withoutJumps }),
+    compareTable(table, left, right, { scope: options.scope, withoutJumps, flushed }),
   );
   return { left, right, names, tables, compared };
 }

@@ -50,6 +50,11 @@ export function isServiceChain(name: string): boolean {
   return OF_SERVICES.test(name);
 }
 
+/** Chains that every sync writes, whatever the Services are. */
+export function isFixedChain(name: string): boolean {
+  return FIXED.has(name);
+}
+
 export function isEndpointChain(name: string): boolean {
   return name.startsWith('KUBE-SEP-');
 }

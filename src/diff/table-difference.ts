@@ -30,6 +30,8 @@ export interface DifferenceOptions {
   readonly scope: 'kube-proxy' | 'all';
   /** The expected side has no built-in chains (the restore format): jumps are not compared. */
   readonly withoutJumps: boolean;
+  /** Chains that are missing together with all jumps to them count as missing: the node was flushed. */
+  readonly flushed: boolean;
 }
 
 const SHARED_CHAINS: Readonly<Record<string, readonly string[]>> = {
@@ -49,7 +51,7 @@ export function compareTable(
   const right = actual.tables.get(name);
   const leftChains = left?.chains ?? new Map<string, Chain>();
   const rightChains = right?.chains ?? new Map<string, Chain>();
-  const partial = partialChains(leftChains, right, family);
+  const partial = options.flushed ? new Set<string>() : partialChains(leftChains, right, family);
   const allJumps = options.withoutJumps ? { missing: [], surplus: [] } : compareJumps(left, right, family);
   const jumps = {
     missing: allJumps.missing.filter(({ to }) => !partial.has(to)),

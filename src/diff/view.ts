@@ -1,7 +1,7 @@
 import { type Chain, type Family, type Rule, type Ruleset, saveLine } from '../netfilter/index.ts';
 import type { RuleLine } from './comparison.ts';
 import { jumpOf } from './rule-key.ts';
-import { isBuiltIn } from './scope.ts';
+import { isBuiltIn, isFixedChain } from './scope.ts';
 
 /** A ruleset with its chains found by table and name; rules of lazy chains are made once. */
 export interface View {
@@ -12,7 +12,7 @@ export interface View {
 export interface TableView {
   readonly name: string;
   readonly chains: ReadonlyMap<string, Chain>;
-  /** Chains that a packet can come to, starting from the built-in ones. */
+  /** Chains that rules lead to, starting from the built-in ones and from those that kube-proxy always has. */
   readonly reachable: ReadonlySet<string>;
 }
 
@@ -43,7 +43,7 @@ export function viewOf(ruleset: Ruleset): View {
 
 function reachableChains(chains: ReadonlyMap<string, Chain>): Set<string> {
   const reached = new Set<string>();
-  const queue = [...chains.keys()].filter(isBuiltIn);
+  const queue = [...chains.keys()].filter((chain) => isBuiltIn(chain) || isFixedChain(chain));
   for (let next = queue.pop(); next !== undefined; next = queue.pop()) {
     if (reached.has(next)) continue;
     reached.add(next);

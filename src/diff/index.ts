@@ -1,0 +1,5 @@
+export { type ChangedChain, changedChains } from './changed-chains.ts';
+export { type CompareOptions, compareStates, type NodeState } from './compare.ts';
+export type { ComparedFamily, Comparison, Finding, Problem, ProblemCode, RuleLine } from './comparison.ts';
+export type { ServicePortOwner } from './names.ts';
+export { PatchError, patchOf } from './patch.ts';
