@@ -1,13 +1,17 @@
+export type { Applied, ApplyOptions } from './apply.ts';
+export { applyRestore } from './apply.ts';
 export type { TextFormat } from './detect.ts';
 export { describeFormat, detectFormat } from './detect.ts';
 export type { Match, Target } from './extensions/index.ts';
 export type { InterfaceAddresses, IpAddr, IpAddrProblem } from './ip-addr.ts';
 export { parseIpAddr } from './ip-addr.ts';
-export type { ParsedSave, ParseOptions } from './parse.ts';
+export type { ParsedSave, ParseOptions, TablePlace } from './parse.ts';
 export { parseIptablesSave } from './parse.ts';
 export { printRestore, restoreLine } from './print-restore.ts';
 export { canonicalRule, printSave, saveLine } from './print-save.ts';
 export type { ParseProblem, ParseProblemCode } from './problems.ts';
+export type { RestoreStatement, TableCommands } from './restore-commands.ts';
+export { isWritable, printCommands } from './restore-commands.ts';
 export type {
   AddressMatch,
   Chain,
