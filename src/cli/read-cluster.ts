@@ -1,6 +1,6 @@
 import type { Diagnostic, Report } from '../diagnostics.ts';
 import { type Cluster, clusterCollector, type FoundConfiguration, isReadKind } from '../kube/index.ts';
-import { DEFAULT_LIMITS, loadObjects, parseYaml, type Sources } from '../load/index.ts';
+import { DEFAULT_LIMITS, loadObjects, parseYaml, type RawInput, type Sources } from '../load/index.ts';
 import type { Io } from './io.ts';
 import type { Progress } from './progress.ts';
 
@@ -11,13 +11,17 @@ export interface ReadCluster {
   readonly sources: Sources;
 }
 
-/** Reads the inputs, and the configuration file if one was named, into a cluster. */
+/**
+ * Reads the inputs, and the configuration file if one was named, into a cluster; `given`: bytes of inputs that
+ * were read already.
+ */
 export async function readCluster(
   inputs: readonly string[],
   configFile: string | undefined,
   io: Io,
   progress: Progress,
   report: Report,
+  given: ReadonlyMap<string, RawInput> = new Map(),
 ): Promise<ReadCluster> {
   const collector = clusterCollector(report, (text) => parseYaml(text, DEFAULT_LIMITS)[0]);
   let objects = 0;
@@ -36,7 +40,7 @@ export async function readCluster(
       collector.add(object);
     },
     report,
-    { wants: isReadKind, stdin: io.stdin },
+    { wants: isReadKind, stdin: io.stdin, given },
   );
   progress.done();
   if (objects === 0) report(nothingRead(summary.skipped));

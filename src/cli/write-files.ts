@@ -5,8 +5,13 @@ import { UsageError } from './usage-error.ts';
 /**
  * Writes files into a folder (made if missing) so that each is there whole or as it was before: all are
  * written beside their names first and renamed at the end. Throws a UsageError where that cannot be done.
+ * Names in `executable` may be run.
  */
-export function writeFiles(directory: string, files: ReadonlyMap<string, Iterable<string>>): void {
+export function writeFiles(
+  directory: string,
+  files: ReadonlyMap<string, Iterable<string>>,
+  executable: ReadonlySet<string> = new Set(),
+): void {
   const temporary: { from: string; to: string }[] = [];
   try {
     mkdirSync(directory, { recursive: true });
@@ -16,7 +21,7 @@ export function writeFiles(directory: string, files: ReadonlyMap<string, Iterabl
         throw new UsageError(`${to} is a directory`);
       }
       const from = join(directory, `.${name}.${process.pid}.tmp`);
-      const file = openSync(from, 'wx', 0o644);
+      const file = openSync(from, 'wx', executable.has(name) ? 0o755 : 0o644);
       temporary.push({ from, to });
       try {
         for (const chunk of chunks) writeSync(file, chunk);

@@ -2,7 +2,7 @@
  * Workflow commands of GitHub Actions: a line each, shown beside the Service in the manifests. Source:
  * https://docs.github.com/actions/reference/workflow-commands-for-github-actions and actions/toolkit, command.ts.
  */
-import type { Comparison, Finding } from '../diff/comparison.ts';
+import type { Comparison, Finding } from '../diff/index.ts';
 import type { PlaceOf } from './places.ts';
 import { familyName, safe, subjectOf, summaryLine } from './wording.ts';
 

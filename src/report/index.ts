@@ -4,5 +4,5 @@ export { type JsonOptions, jsonReport, type SideDescription } from './json.ts';
 export type { PlaceOf, ReportPlace } from './places.ts';
 export { statReport } from './stat.ts';
 export { type TextOptions, textReport } from './text.ts';
-export { type ChainTexts, type UnifiedOptions, type UnifiedSection, unifiedReport } from './unified.ts';
+export { type UnifiedOptions, unifiedReport } from './unified.ts';
 export { summaryLine } from './wording.ts';

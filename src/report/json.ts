@@ -1,4 +1,4 @@
-import type { Comparison, Finding, RuleLine } from '../diff/comparison.ts';
+import type { Comparison, Finding, RuleLine } from '../diff/index.ts';
 import type { PlaceOf } from './places.ts';
 import { differing, familyName } from './wording.ts';
 

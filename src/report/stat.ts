@@ -1,5 +1,5 @@
 import type { ChalkInstance } from 'chalk';
-import type { Comparison, ProblemCode } from '../diff/comparison.ts';
+import type { Comparison, ProblemCode } from '../diff/index.ts';
 import { familyName, reportedFamilies, summaryLine } from './wording.ts';
 
 /** How many problems there are of each kind, by family; the most frequent first. */

@@ -1,5 +1,5 @@
 import type { ChalkInstance } from 'chalk';
-import type { Comparison, Finding, Problem } from '../diff/comparison.ts';
+import type { Comparison, Finding, Problem } from '../diff/index.ts';
 import { familyName, findingsOf, reportedFamilies, safe, subjectOf, summaryLine } from './wording.ts';
 
 export interface TextOptions {

@@ -1,20 +1,7 @@
 import type { ChalkInstance } from 'chalk';
-import type { Family } from '../netfilter/index.ts';
+import type { ChangedChain } from '../diff/index.ts';
 import { type LineEdit, lineEdits, type Sign } from './line-edits.ts';
 import { familyName, safe } from './wording.ts';
-
-/** A chain that differs: its rules on both sides in canonical form. */
-export interface ChainTexts {
-  readonly table: string;
-  readonly chain: string;
-  readonly expected: readonly string[];
-  readonly actual: readonly string[];
-}
-
-export interface UnifiedSection {
-  readonly family: Family;
-  readonly chains: readonly ChainTexts[];
-}
 
 export interface UnifiedOptions {
   /** Lines around each change. */
@@ -26,20 +13,18 @@ export interface UnifiedOptions {
  * Chain by chain as diff -u shows it: `-` is expected alone, `+` actual alone. Line numbers count the rules of
  * the chain. Nothing where nothing differs.
  */
-export function* unifiedReport(
-  sections: readonly UnifiedSection[],
-  options: UnifiedOptions,
-): Generator<string> {
+export function* unifiedReport(chains: readonly ChangedChain[], options: UnifiedOptions): Generator<string> {
   const { bold } = options.colors;
-  for (const { family, chains } of sections) {
-    if (chains.length === 0) continue;
+  for (const family of ['ipv4', 'ipv6'] as const) {
+    const ofFamily = chains.filter((chain) => chain.family === family);
+    if (ofFamily.length === 0) continue;
     yield `${bold(`--- expected (${familyName(family)})`)}\n${bold(`+++ actual (${familyName(family)})`)}\n`;
-    for (const chain of chains) yield* chainText(chain, options);
+    for (const chain of ofFamily) yield* chainText(chain, options);
   }
 }
 
 function* chainText(
-  { table, chain, expected, actual }: ChainTexts,
+  { table, chain, expected, actual }: ChangedChain,
   options: UnifiedOptions,
 ): Generator<string> {
   const { colors, context } = options;
@@ -49,7 +34,7 @@ function* chainText(
     const after = range(start.after, count(edits, '-'));
     yield `${colors.cyan(`@@ -${before} +${after} @@`)} ${title}\n`;
     for (const { sign, line } of edits) {
-      const text = `${sign}${safe(line)}`;
+      const text = `${sign}-A ${safe(chain)} ${safe(line)}`;
       yield `${sign === '-' ? colors.red(text) : sign === '+' ? colors.green(text) : text}\n`;
     }
   }

@@ -1,5 +1,5 @@
 /** Words that several reports use. Whatever came from an input goes through `safe` before it is printed. */
-import type { Comparison, Finding } from '../diff/comparison.ts';
+import type { Comparison, Finding } from '../diff/index.ts';
 import { escapeText } from '../escape.ts';
 import type { Family } from '../netfilter/index.ts';
 

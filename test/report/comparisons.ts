@@ -1,12 +1,12 @@
 import { Chalk } from 'chalk';
-import type { Comparison, Finding, Problem, ProblemCode } from '../../src/diff/comparison.ts';
+import type { Comparison, Finding, Problem, ProblemCode } from '../../src/diff/index.ts';
 
 export const NO_COLORS = new Chalk({ level: 0 });
 export const COLORS = new Chalk({ level: 1 });
 
 const WEB = 'KUBE-SVC-67NZLRHBNDSAWJRO';
 
-export function problem(code: ProblemCode, message: string, rules: Partial<Problem> = {}): Problem {
+function problem(code: ProblemCode, message: string, rules: Partial<Problem> = {}): Problem {
   return { code, message, expected: [], actual: [], ...rules };
 }
 

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import type { Comparison } from '../../src/diff/comparison.ts';
+import type { Comparison } from '../../src/diff/index.ts';
 import { githubReport, type PlaceOf } from '../../src/report/index.ts';
 import { HOSTILE, INCOMPARABLE, ONE_FAMILY, TWO_FAMILIES } from './comparisons.ts';
 

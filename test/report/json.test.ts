@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
-import type { Comparison } from '../../src/diff/comparison.ts';
+import type { Comparison } from '../../src/diff/index.ts';
 import { jsonReport, type PlaceOf } from '../../src/report/index.ts';
 import { schemaErrors } from '../support/json-schema.ts';
 import { HOSTILE, INCOMPARABLE, ONE_FAMILY, SAME, TWO_FAMILIES } from './comparisons.ts';

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import type { Comparison } from '../../src/diff/comparison.ts';
+import type { Comparison } from '../../src/diff/index.ts';
 import { textReport } from '../../src/report/index.ts';
 import { COLORS, HOSTILE, INCOMPARABLE, NO_COLORS, ONE_FAMILY, SAME, TWO_FAMILIES } from './comparisons.ts';
 

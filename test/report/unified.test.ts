@@ -1,36 +1,37 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { type ChainTexts, unifiedReport } from '../../src/report/index.ts';
+import type { ChangedChain } from '../../src/diff/index.ts';
+import { unifiedReport } from '../../src/report/index.ts';
 import { lineEdits } from '../../src/report/line-edits.ts';
 import { COLORS, NO_COLORS } from './comparisons.ts';
 
 const numbered = (from: number, to: number) =>
-  Array.from({ length: to - from + 1 }, (_, index) => `-A X ${from + index}`);
+  Array.from({ length: to - from + 1 }, (_, index) => `rule ${from + index}`);
 
-const unified = (chain: Partial<ChainTexts>, context = 3, colors = NO_COLORS) =>
+const unified = (chain: Partial<ChangedChain>, context = 3, colors = NO_COLORS) =>
   [
-    ...unifiedReport(
-      [{ family: 'ipv4', chains: [{ table: 'nat', chain: 'X', expected: [], actual: [], ...chain }] }],
-      { context, colors },
-    ),
+    ...unifiedReport([{ family: 'ipv4', table: 'nat', chain: 'X', expected: [], actual: [], ...chain }], {
+      context,
+      colors,
+    }),
   ].join('');
 
 describe('the unified report', () => {
   test('shows a chain as diff -u does', () => {
     expect(
-      unified({ expected: numbered(1, 9), actual: [...numbered(1, 4), '-A X new', ...numbered(6, 9)] }),
+      unified({ expected: numbered(1, 9), actual: [...numbered(1, 4), 'new', ...numbered(6, 9)] }),
     ).toBe(`\
 --- expected (IPv4)
 +++ actual (IPv4)
 @@ -2,7 +2,7 @@ nat/X
- -A X 2
- -A X 3
- -A X 4
---A X 5
+ -A X rule 2
+ -A X rule 3
+ -A X rule 4
+--A X rule 5
 +-A X new
- -A X 6
- -A X 7
- -A X 8
+ -A X rule 6
+ -A X rule 7
+ -A X rule 8
 `);
   });
 
@@ -45,7 +46,7 @@ describe('the unified report', () => {
       unified({ expected: numbered(1, 9), actual }, 0)
         .split('\n')
         .slice(2),
-    ).toEqual(['@@ -3,1 +2,0 @@ nat/X', '--A X 3', '@@ -7,1 +5,0 @@ nat/X', '--A X 7', '']);
+    ).toEqual(['@@ -3,1 +2,0 @@ nat/X', '--A X rule 3', '@@ -7,1 +5,0 @@ nat/X', '--A X rule 7', '']);
   });
 
   test('changes whose context touches are one hunk', () => {
@@ -55,24 +56,30 @@ describe('the unified report', () => {
     expect(hunks(without(5, 13))).toEqual(['@@ -2,7 +2,6 @@ nat/X', '@@ -10,7 +9,6 @@ nat/X']);
   });
 
-  test('each family has its own head, none where no chain differs', () => {
-    const chains = [{ table: 'filter', chain: 'Y', expected: ['-A Y'], actual: [] }];
-    const text = [
-      ...unifiedReport(
-        [
-          { family: 'ipv4', chains: [] },
-          { family: 'ipv6', chains },
-        ],
-        { context: 3, colors: NO_COLORS },
-      ),
-    ].join('');
-    expect(text).toBe('--- expected (IPv6)\n+++ actual (IPv6)\n@@ -1,1 +0,0 @@ filter/Y\n--A Y\n');
+  test('each family has its own head; no chain, no text', () => {
+    const chain = { table: 'filter', chain: 'Y', expected: ['-j DROP'], actual: [] };
+    const chains = [
+      { family: 'ipv6' as const, ...chain },
+      { family: 'ipv4' as const, ...chain, chain: 'Z' },
+    ];
+    const text = [...unifiedReport(chains, { context: 3, colors: NO_COLORS })].join('');
+    expect(text).toBe(`\
+--- expected (IPv4)
++++ actual (IPv4)
+@@ -1,1 +0,0 @@ filter/Z
+--A Z -j DROP
+--- expected (IPv6)
++++ actual (IPv6)
+@@ -1,1 +0,0 @@ filter/Y
+--A Y -j DROP
+`);
+    expect([...unifiedReport([], { context: 3, colors: NO_COLORS })]).toEqual([]);
   });
 
   test('colours and escapes what it prints', () => {
     const text = unified({ expected: ['a\x1b[2J'], actual: ['b\nc'] }, 3, COLORS);
-    expect(text).toContain(COLORS.red('-a\\x1b[2J'));
-    expect(text).toContain(COLORS.green('+b\\x0ac'));
+    expect(text).toContain(COLORS.red('--A X a\\x1b[2J'));
+    expect(text).toContain(COLORS.green('+-A X b\\x0ac'));
     expect(text).toContain(COLORS.cyan('@@ -1,1 +1,1 @@'));
   });
 });

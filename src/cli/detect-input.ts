@@ -1,0 +1,94 @@
+/** What an input is: manifests, or rules. Told from what it holds, never from its name. */
+import { readdirSync, statSync } from 'node:fs';
+import { join } from 'node:path';
+import type { Diagnostic } from '../diagnostics.ts';
+import { type RawInput, readWhole, textOf } from '../load/index.ts';
+import { detectFormat, type Family } from '../netfilter/index.ts';
+import type { Io } from './io.ts';
+
+/** A file of rules, not yet parsed. */
+export interface RulesFile {
+  readonly file: string;
+  readonly text: string;
+  /** Said by the name of a file of ours in a folder. */
+  readonly family?: Family;
+}
+
+export type DetectedInput =
+  | { readonly kind: 'rules'; readonly files: readonly RulesFile[] }
+  /** `raw` where the bytes cannot be read again. */
+  | { readonly kind: 'manifests'; readonly input: string; readonly raw?: RawInput }
+  | { readonly kind: 'unusable'; readonly problem: Diagnostic };
+
+/** Names in a folder that make it one of rules, as kp-compile --out-dir and people write them. */
+const RULES_IN_FOLDER: readonly (readonly [string, Family])[] = [
+  ['rules.v4', 'ipv4'],
+  ['save.v4', 'ipv4'],
+  ['rules.v6', 'ipv6'],
+  ['save.v6', 'ipv6'],
+];
+
+/** Enough to find out what a text is; manifests may be larger than a string can hold. */
+const LOOKED_AT = 4 * 1024 * 1024;
+
+/** Reads a file, a folder or `-` as far as it takes to know what it is: rules whole, of manifests the beginning. */
+export async function detectInput(input: string, io: Io): Promise<DetectedInput> {
+  const isFolder = input !== '-' && statSync(input, { throwIfNoEntry: false })?.isDirectory() === true;
+  return isFolder ? detectFolder(input, io) : detectFile(input, io);
+}
+
+async function detectFolder(folder: string, io: Io): Promise<DetectedInput> {
+  let names: Set<string>;
+  try {
+    names = new Set(readdirSync(folder));
+  } catch {
+    // The loader of manifests says why.
+    return { kind: 'manifests', input: folder };
+  }
+  const present = RULES_IN_FOLDER.filter(([name]) => names.has(name));
+  if (present.length === 0) return { kind: 'manifests', input: folder };
+  const files: RulesFile[] = [];
+  for (const [name, family] of present) {
+    const file = join(folder, name);
+    if (files.some((other) => other.family === family)) {
+      return unusable(file, `the folder holds rules of ${family} under two names`, 'name the file instead');
+    }
+    const read = await readText(file, io);
+    if (!('text' in read)) return { kind: 'unusable', problem: read };
+    files.push({ file, text: read.text, family });
+  }
+  return { kind: 'rules', files };
+}
+
+async function detectFile(file: string, io: Io): Promise<DetectedInput> {
+  const raw = await readWhole(file, io.stdin);
+  if ('code' in raw) return { kind: 'unusable', problem: raw };
+  const start = textOf(file, raw, LOOKED_AT);
+  if ('code' in start) return { kind: 'unusable', problem: start };
+  if (isManifests(start.text, file)) {
+    return { kind: 'manifests', input: file, ...(raw.stat === undefined ? { raw } : {}) };
+  }
+  const whole = textOf(file, raw);
+  if ('code' in whole) return { kind: 'unusable', problem: whole };
+  return { kind: 'rules', files: [{ file, text: whole.text }] };
+}
+
+function isManifests(text: string, file: string): boolean {
+  const format = detectFormat(text);
+  if (format === 'kubernetes') return true;
+  // Where the text does not say: comments and blanks, YAML that is no object, JSON in one long line.
+  if (format !== 'unknown' && format !== 'empty') return false;
+  return /^\s*[[{]/.test(text) || /\.(?:ya?ml|json)$/i.test(file);
+}
+
+async function readText(file: string, io: Io): Promise<{ readonly text: string } | Diagnostic> {
+  const raw = await readWhole(file, io.stdin);
+  return 'code' in raw ? raw : textOf(file, raw);
+}
+
+function unusable(file: string, message: string, help: string): DetectedInput {
+  return {
+    kind: 'unusable',
+    problem: { code: 'ambiguous-input', severity: 'error', message, place: { file }, help },
+  };
+}

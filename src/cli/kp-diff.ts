@@ -1,0 +1,203 @@
+import type { ChalkInstance } from 'chalk';
+import type { CompileOptions } from '../compile/index.ts';
+import type { Diagnostic } from '../diagnostics.ts';
+import { type Comparison, changedChains, compareStates, type NodeState, patchOf } from '../diff/index.ts';
+import {
+  githubReport,
+  jsonReport,
+  type PlaceOf,
+  statReport,
+  summaryLine,
+  textReport,
+  unifiedReport,
+} from '../report/index.ts';
+import { colorsFor } from './colors.ts';
+import { checkDiffOptions, DEFAULT_CONTEXT, type DiffOptions, diffCommand, sidesOf } from './diff-options.ts';
+import { EXIT_NO, EXIT_OK, EXIT_TROUBLE } from './exit-codes.ts';
+import { type Io, isBrokenPipe } from './io.ts';
+import { renderDiagnostics, type Verbosity } from './messages.ts';
+import { compileRequest } from './node-options.ts';
+import { type Patches, singlePatch, writePatches } from './patches.ts';
+import { progressOf } from './progress.ts';
+import { compileSide, type ManifestsSide, placesIn, readSide, type Side } from './read-side.ts';
+import { runCommand } from './run-command.ts';
+import { UsageError } from './usage-error.ts';
+
+/** Runs kp-diff with the words after the command's name. Resolves to the exit code. */
+export async function main(argv: readonly string[], io: Io): Promise<number> {
+  const command = diffCommand();
+  return runCommand(command, argv, io, () =>
+    run(command.args, command.opts<DiffOptions & Record<string, unknown>>(), io),
+  );
+}
+
+interface Named<T> {
+  readonly expected: T;
+  readonly actual: T;
+}
+
+async function run(
+  args: readonly string[],
+  options: DiffOptions & Readonly<Record<string, unknown>>,
+  io: Io,
+): Promise<number> {
+  const inputs = sidesOf(args, options);
+  checkDiffOptions(options);
+  const request = compileRequest(options);
+  const sides = await readSides(inputs, request, options, io);
+  if (sides === undefined) return EXIT_TROUBLE;
+  const { expected, actual } = sides.states;
+
+  const comparison = compareStates(expected, actual, options);
+  const nothing = comparison.families.every(({ tables }) => tables.length === 0);
+  if (nothing && comparison.findings.length === 0 && comparison.incomparable === undefined) {
+    throw new UsageError(`nothing can be compared: ${summaryLine(comparison)}`);
+  }
+  const code =
+    comparison.incomparable !== undefined ? EXIT_TROUBLE : comparison.findings.length > 0 ? EXIT_NO : EXIT_OK;
+  const toError = options.patch === '-' || options.reversePatch === '-';
+  const report = reportOf(comparison, inputs, sides, options, (error) =>
+    colorsFor(error || toError ? io.errorIsTerminal : io.outIsTerminal, options.color, io.env),
+  );
+  // Patches before anything is printed: where one cannot be made, nothing is.
+  const patch = comparison.incomparable === undefined ? patchesOf(sides, options) : '';
+  try {
+    for (const chunk of report.chunks) {
+      if (toError) io.writeError(chunk);
+      else await io.writeOut(chunk);
+    }
+    io.writeError(report.toError);
+    if (patch !== '') await io.writeOut(patch);
+  } catch (error) {
+    // The reader has seen enough, and what differs still does.
+    if (!isBrokenPipe(error)) throw error;
+  }
+  return code;
+}
+
+interface ReadSides {
+  readonly sides: Named<Side>;
+  readonly states: Named<NodeState>;
+}
+
+/** Both sides as states; undefined, after messages, where one cannot be used. */
+async function readSides(
+  inputs: Named<readonly string[]>,
+  request: CompileOptions,
+  options: DiffOptions,
+  io: Io,
+): Promise<ReadSides | undefined> {
+  const verbosity: Verbosity = options.quiet ? 'quiet' : options.verbose ? 'verbose' : 'normal';
+  const messages = { expected: [] as Diagnostic[], actual: [] as Diagnostic[] };
+  const progress = progressOf(io, options.quiet === true);
+  const read = async (name: 'expected' | 'actual') =>
+    readSide(inputs[name], options, io, progress, (message) => void messages[name].push(message));
+  const sides = { expected: await read('expected'), actual: await read('actual') };
+  const state = (name: 'expected' | 'actual') => {
+    const side = sides[name];
+    if (side?.kind !== 'manifests') return side?.state;
+    return compileSide(side, request, (message) => void messages[name].push(message));
+  };
+  const states = { expected: state('expected'), actual: state('actual') };
+
+  const colors = colorsFor(io.errorIsTerminal, options.color, io.env);
+  for (const name of ['expected', 'actual'] as const) {
+    const side = sides[name];
+    const sources = side?.kind === 'manifests' ? side.sources : undefined;
+    io.writeError(renderDiagnostics(messages[name], sources, verbosity, colors));
+    // Manifests of which something was left out would make differences of their own.
+    const failed = messages[name].some(({ severity }) => severity === 'error');
+    if (side?.kind === 'manifests' && failed) return undefined;
+  }
+  if (sides.expected === undefined || sides.actual === undefined) return undefined;
+  if (states.expected === undefined || states.actual === undefined) return undefined;
+  return {
+    sides: { expected: sides.expected, actual: sides.actual },
+    states: { expected: states.expected, actual: states.actual },
+  };
+}
+
+interface ReportTexts {
+  readonly chunks: Iterable<string>;
+  /** What goes to stderr besides. */
+  readonly toError: string;
+}
+
+function reportOf(
+  comparison: Comparison,
+  inputs: Named<readonly string[]>,
+  { sides, states }: ReadSides,
+  options: DiffOptions,
+  colorsOf: (error: boolean) => ChalkInstance,
+): ReportTexts {
+  const { incomparable } = comparison;
+  const reason = incomparable === undefined ? '' : `kp-diff: ${summaryLine(comparison)}\n`;
+  if (options.quiet === true) return { chunks: [], toError: reason };
+  const colors = colorsOf(false);
+  const verbose = options.verbose === true;
+  const placeOf = placeIn([sides.expected, sides.actual]);
+  const output = options.output ?? (options.context === undefined ? 'text' : 'unified');
+  switch (output) {
+    case 'json': {
+      const side = (name: 'expected' | 'actual') => ({ kind: states[name].kind, sources: inputs[name] });
+      const described = { expected: side('expected'), actual: side('actual') };
+      return { chunks: jsonReport(comparison, { ...described, placeOf }), toError: reason };
+    }
+    case 'github':
+      return { chunks: githubReport(comparison, { placeOf, verbose }), toError: reason };
+    case 'unified': {
+      if (incomparable !== undefined) return { chunks: [], toError: reason };
+      const chains = changedChains(states.expected, states.actual, options);
+      const context = options.context ?? DEFAULT_CONTEXT;
+      return {
+        chunks: unifiedReport(chains, { context, colors }),
+        toError: `${colorsOf(true).bold(summaryLine(comparison))}\n`,
+      };
+    }
+    case 'text':
+      if (incomparable !== undefined) return { chunks: [], toError: reason };
+      return {
+        chunks: options.stat ? statReport(comparison, colors) : textReport(comparison, { colors, verbose }),
+        toError: '',
+      };
+  }
+}
+
+function placeIn(sides: readonly Side[]): PlaceOf {
+  const places = sides
+    .filter((side): side is ManifestsSide => side.kind === 'manifests')
+    .map((side) => placesIn(side));
+  return (servicePort) => {
+    for (const place of places) {
+      const find = place.get(servicePort);
+      if (find !== undefined) return find();
+    }
+    return undefined;
+  };
+}
+
+/** Writes the patches that were asked for into their folders; returns the one that goes to stdout. */
+function patchesOf({ sides, states }: ReadSides, options: DiffOptions): string {
+  const { expected, actual } = states;
+  const wanted = [
+    { option: '--patch', to: options.patch, make: () => patchOf(expected, actual, options) },
+    { option: '--reverse-patch', to: options.reversePatch, make: () => patchOf(actual, expected, options) },
+  ];
+  let text = '';
+  const made: { readonly directory: string; readonly patches: Patches }[] = [];
+  for (const { option, to, make } of wanted) {
+    if (to === undefined) continue;
+    for (const side of [sides.expected, sides.actual]) {
+      if (side.kind === 'rules' && side.cutOff.length > 0) {
+        throw new UsageError(
+          `${option}: the table ${side.cutOff[0]} is cut off, and no patch can be trusted to fit it`,
+        );
+      }
+    }
+    const patches = make();
+    if (to === '-') text = singlePatch(option, patches);
+    else made.push({ directory: to, patches });
+  }
+  for (const { directory, patches } of made) writePatches(directory, patches);
+  return text;
+}

@@ -1,0 +1,122 @@
+/** One side of kp-diff: whatever was named for it → the state of a node. */
+import { type CompileOptions, compile } from '../compile/index.ts';
+import type { Report } from '../diagnostics.ts';
+import type { NodeState } from '../diff/index.ts';
+import { type Cluster, type FoundConfiguration, servicePortName } from '../kube/index.ts';
+import { locate, type RawInput, type Sources } from '../load/index.ts';
+import type { Family } from '../netfilter/index.ts';
+import type { ReportPlace } from '../report/index.ts';
+import { detectInput, type RulesFile } from './detect-input.ts';
+import type { Io } from './io.ts';
+import type { Progress } from './progress.ts';
+import { readCluster } from './read-cluster.ts';
+import { readRules } from './read-rules.ts';
+
+export type Side = RulesSide | ManifestsSide;
+
+interface RulesSide {
+  readonly kind: 'rules';
+  readonly state: NodeState;
+  readonly cutOff: readonly string[];
+}
+
+export interface ManifestsSide {
+  readonly kind: 'manifests';
+  readonly cluster: Cluster;
+  readonly configuration: FoundConfiguration | undefined;
+  readonly sources: Sources;
+}
+
+/** Reads one side; undefined, after an error, where it cannot be used. */
+export async function readSide(
+  inputs: readonly string[],
+  options: { readonly config?: string; readonly family?: Family },
+  io: Io,
+  progress: Progress,
+  report: Report,
+): Promise<Side | undefined> {
+  const rules: RulesFile[] = [];
+  const manifests: string[] = [];
+  const given = new Map<string, RawInput>();
+  let unusable = false;
+  for (const input of inputs) {
+    const found = await detectInput(input, io);
+    if (found.kind === 'rules') rules.push(...found.files);
+    else if (found.kind === 'unusable') {
+      report(found.problem);
+      unusable = true;
+    } else {
+      manifests.push(found.input);
+      if (found.raw !== undefined) given.set(found.input, found.raw);
+    }
+  }
+  if (unusable) return undefined;
+  const [firstRules] = rules;
+  const [firstManifests] = manifests;
+  if (firstRules !== undefined && firstManifests !== undefined) {
+    report({
+      code: 'mixed-inputs',
+      severity: 'error',
+      message: `holds rules, and ${firstManifests} on the same side holds manifests`,
+      place: { file: firstRules.file },
+      help: 'each side is one or the other',
+    });
+    return undefined;
+  }
+  if (firstRules !== undefined) {
+    const read = readRules(rules, options.family, report);
+    return read === undefined ? undefined : { kind: 'rules', ...read };
+  }
+  const { cluster, configuration, sources } = await readCluster(
+    manifests,
+    options.config,
+    io,
+    progress,
+    // Compared with nothing, all that a node has would be too much.
+    (diagnostic) =>
+      report(diagnostic.code === 'nothing-to-compile' ? { ...diagnostic, severity: 'error' } : diagnostic),
+    given,
+  );
+  return { kind: 'manifests', cluster, configuration, sources };
+}
+
+/** What the node of the manifests should have; undefined, after an error, where that cannot be said. */
+export function compileSide(
+  side: ManifestsSide,
+  request: CompileOptions,
+  report: Report,
+): NodeState | undefined {
+  const { cluster, configuration } = side;
+  const compilation = compile(
+    cluster,
+    { ...request, ...(configuration === undefined ? {} : { configuration }) },
+    report,
+  );
+  if (compilation === undefined) return undefined;
+  const { IPv4, IPv6 } = compilation.rules;
+  return {
+    kind: 'manifests',
+    rulesets: { ipv4: IPv4.kernel, ipv6: IPv6.kernel },
+    owners: cluster.services.flatMap(({ namespace, name, ports }) =>
+      ports.map((port) => ({
+        servicePortName: servicePortName(namespace, name, port.name),
+        protocol: port.protocol.toLowerCase(),
+      })),
+    ),
+    assumptions: compilation.assumptions,
+  };
+}
+
+/** Where manifests say something of a service port. */
+export function placesIn({ cluster, sources }: ManifestsSide): ReadonlyMap<string, () => ReportPlace> {
+  const places = new Map<string, () => ReportPlace>();
+  for (const { namespace, name, ports, origin } of cluster.services) {
+    for (const port of ports) {
+      places.set(servicePortName(namespace, name, port.name), () => {
+        const line = locate(origin, [], sources)?.line;
+        return { file: origin.file, ...(line === undefined ? {} : { line }) };
+      });
+    }
+  }
+  return places;
+}
