@@ -160,7 +160,7 @@ function readConfigMap(
   const object = `ConfigMap ${String(isObject(metadata) ? (fieldOf(metadata, 'namespace') ?? 'default') : 'default')}/${name}`;
   const found: FoundConfiguration[] = [];
   for (const [key, text] of Object.entries(data)) {
-    if (typeof text !== 'string' || !/^\s*"?kind"?\s*:\s*"?KubeProxyConfiguration\b/m.test(text)) continue;
+    if (typeof text !== 'string' || !text.includes('KubeProxyConfiguration')) continue;
     // Fields inside of the text have no place of their own in the file: messages point at the key.
     const inner: Report = (diagnostic) =>
       report({
@@ -178,7 +178,7 @@ function readConfigMap(
       reportAt({ ...context, report }, 'error', 'invalid-yaml', ['data', key], `not YAML: ${reason}`);
       continue;
     }
-    if (!isObject(parsed)) continue;
+    if (!isObject(parsed) || fieldOf(parsed, 'kind') !== 'KubeProxyConfiguration') continue;
     found.push({ configuration: readKubeProxyConfiguration(parsed, context), origin });
   }
   return found;

@@ -1,0 +1,147 @@
+import { describe, expect, test } from 'vitest';
+import {
+  collect,
+  configurationManifest,
+  type Manifest,
+  nodeManifest,
+  serviceManifest,
+  sliceManifest,
+  told,
+} from '../../test/kube/support.ts';
+import { isReadKind } from './cluster.ts';
+
+const problemsOf = (...objects: Manifest[]) => told((report) => collect(objects, report)).problems;
+
+describe('what is read:', () => {
+  test.each([
+    ['v1', 'Service', true],
+    ['v1', 'Endpoints', true],
+    ['v1', 'Node', true],
+    ['v1', 'ConfigMap', true],
+    ['discovery.k8s.io/v1', 'EndpointSlice', true],
+    ['discovery.k8s.io/v1beta1', 'EndpointSlice', true],
+    ['kubeproxy.config.k8s.io/v1alpha1', 'KubeProxyConfiguration', true],
+    ['serving.knative.dev/v1', 'Service', false],
+    ['cilium.io/v2', 'CiliumEndpointSlice', false],
+    ['metrics.k8s.io/v1beta1', 'NodeMetrics', false],
+    ['v1', 'Pod', false],
+    ['v1', '', false],
+    ['', 'Service', false],
+  ])('%s %s: %s', (apiVersion, kind, expected) => {
+    expect(isReadKind(apiVersion, kind)).toBe(expected);
+  });
+});
+
+describe('of two objects with one name', () => {
+  test('the same contents are one object, whatever else differs', () => {
+    const uid = { metadata: { namespace: 'shop', name: 'web', uid: 'x', resourceVersion: '2' } };
+    expect(problemsOf(serviceManifest({}), serviceManifest({}, uid))).toEqual([]);
+    expect(problemsOf(sliceManifest({}), sliceManifest({}))).toEqual([]);
+    expect(problemsOf(nodeManifest({}), nodeManifest({ conditions: [] }))).toEqual([]);
+  });
+
+  test('other contents are an error that says where the first one is', () => {
+    const message = 'at metadata.name: the same object was read before with other contents (test.yaml)';
+    expect(problemsOf(serviceManifest({}), serviceManifest({ clusterIP: '10.96.0.51' }))).toEqual([
+      `error conflicting-objects ${message}`,
+    ]);
+    expect(problemsOf(sliceManifest({}), sliceManifest({ endpoints: [] }))).toEqual([
+      `error conflicting-objects ${message}`,
+    ]);
+    const address = { addresses: [{ type: 'InternalIP', address: '192.168.0.2' }] };
+    expect(problemsOf(nodeManifest({}), nodeManifest(address))).toEqual([
+      `error conflicting-objects ${message}`,
+    ]);
+    expect(problemsOf(serviceManifest({}), serviceManifest({ type: 'ExternalName' }))).toContain(
+      `error conflicting-objects ${message}`,
+    );
+  });
+
+  test('another namespace or another kind is another object', () => {
+    const elsewhere = { metadata: { namespace: 'default', name: 'web' } };
+    expect(problemsOf(serviceManifest({}), serviceManifest({ clusterIP: '10.96.0.51' }, elsewhere))).toEqual(
+      [],
+    );
+  });
+});
+
+test('Services and slices come sorted by namespace and name, byte by byte', () => {
+  const named = (namespace: string, name: string) => serviceManifest({}, { metadata: { namespace, name } });
+  const { services } = collect(
+    [named('b', 'a'), named('a', 'b'), named('a-b', 'a'), named('a', 'a-b'), named('a', 'a')],
+    () => {},
+  );
+  expect(services.map(({ namespace, name }) => `${namespace}/${name}`)).toEqual([
+    'a/a',
+    'a/a-b',
+    'a/b',
+    'a-b/a',
+    'b/a',
+  ]);
+});
+
+describe('a ConfigMap:', () => {
+  const configMap = (name: string, data: unknown): Manifest => ({
+    apiVersion: 'v1',
+    kind: 'ConfigMap',
+    metadata: { namespace: 'kube-system', name },
+    data,
+  });
+  const HEAD = 'apiVersion: kubeproxy.config.k8s.io/v1alpha1\nkind: KubeProxyConfiguration\n';
+  const found = (value: Manifest) =>
+    told((report) => collect([value], report).configurations.map(({ configuration }) => configuration));
+
+  test('kubeadm’s has the configuration beside a kubeconfig', () => {
+    const kubeconfig = 'apiVersion: v1\nkind: Config\nclusters: []\n';
+    expect(
+      found(
+        configMap('kube-proxy', {
+          'config.conf': `${HEAD}mode: ""\nclusterCIDR: 10.244.0.0/16\niptables:\n  masqueradeBit: null\n`,
+          'kubeconfig.conf': kubeconfig,
+        }),
+      ),
+    ).toEqual({ value: [{ clusterCIDRs: ['10.244.0.0/16'] }], problems: [] });
+  });
+
+  test.each([
+    ['kube-proxy', 'config.conf'],
+    ['kube-proxy-config', 'config'],
+    ['kube-proxy-worker', 'config.yaml'],
+  ])('%s may have it under %s', (name, key) => {
+    expect(found(configMap(name, { [key]: `${HEAD}mode: ipvs\n` })).value).toEqual([{ mode: 'ipvs' }]);
+  });
+
+  test('JSON is YAML', () => {
+    const text = JSON.stringify(configurationManifest({ mode: 'ipvs' }));
+    expect(found(configMap('kube-proxy', { 'config.conf': text })).value).toEqual([{ mode: 'ipvs' }]);
+  });
+
+  test.each([
+    ['another name', configMap('coredns', { Corefile: HEAD })],
+    ['the configuration of Windows nodes', configMap('kube-proxy-windows', { 'config.conf': HEAD })],
+    ['no data', configMap('kube-proxy', null)],
+    ['data of another kind', configMap('kube-proxy', { x: 'kind: Config\n' })],
+    ['a comment that names the kind', configMap('kube-proxy', { x: '# KubeProxyConfiguration\na: b\n' })],
+    ['values that are no text', configMap('kube-proxy', { x: 1 })],
+  ])('%s gives none', (_title, value) => {
+    expect(found(value)).toEqual({ value: [], problems: [] });
+  });
+
+  test('a fault inside points at the key and tells the path', () => {
+    expect(
+      found(configMap('kube-proxy', { 'config.conf': `${HEAD}iptables: {masqueradeBit: 99}\n` })),
+    ).toEqual({
+      value: [{}],
+      problems: [
+        'error wrong-type at data["config.conf"]: iptables.masqueradeBit: found 99, expected a whole number from 0 to 31',
+      ],
+    });
+  });
+
+  test('what is no YAML is an error', () => {
+    const { value, problems } = found(configMap('kube-proxy', { 'config.conf': `${HEAD}mode: [\n` }));
+    expect(value).toEqual([]);
+    expect(problems).toHaveLength(1);
+    expect(problems[0]).toMatch(/^error invalid-yaml at data\["config\.conf"\]: not YAML: /);
+  });
+});
