@@ -1,4 +1,6 @@
-import { main } from '../../src/cli/kp-compile.ts';
+import type { Io } from '../../src/cli/io.ts';
+import { main as kpCompile } from '../../src/cli/kp-compile.ts';
+import { main as kpDiff } from '../../src/cli/kp-diff.ts';
 
 export interface Run {
   readonly code: number;
@@ -14,7 +16,20 @@ export interface Surroundings {
 }
 
 /** Runs kp-compile in this process, on streams of its own. */
-export async function run(args: readonly string[], surroundings: Surroundings = {}): Promise<Run> {
+export function run(args: readonly string[], surroundings: Surroundings = {}): Promise<Run> {
+  return runMain(kpCompile, args, surroundings);
+}
+
+/** Runs kp-diff in this process, on streams of its own. */
+export function runDiff(args: readonly string[], surroundings: Surroundings = {}): Promise<Run> {
+  return runMain(kpDiff, args, surroundings);
+}
+
+async function runMain(
+  main: (args: readonly string[], io: Io) => Promise<number>,
+  args: readonly string[],
+  surroundings: Surroundings,
+): Promise<Run> {
   const { stdin = '', terminal = false, env = {} } = surroundings;
   let stdout = '';
   let stderr = '';

@@ -1,0 +1,172 @@
+import { mkdirSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { beforeAll, describe, expect, test } from 'vitest';
+import { run, runDiff } from '../support/run.ts';
+import { temporaryFolder } from '../support/temporary.ts';
+
+const folder = temporaryFolder();
+const manifests = join(import.meta.dirname, '..', '..', 'fixtures', 'hello1');
+const at = (...names: string[]) => join(folder, ...names);
+const NODE = ['--node', 'node-a'];
+const SAME4 = 'no difference in 5 service ports (IPv4)';
+const NO_IPV6 = 'IPv6: not compared (the dump holds no IPv6 rules)';
+
+let v4 = '';
+let v6 = '';
+
+beforeAll(async () => {
+  const compiled = async (...options: string[]) => {
+    const { code, stdout, stderr } = await run([manifests, ...NODE, ...options]);
+    expect(code, stderr).toBe(0);
+    return stdout;
+  };
+  v4 = await compiled();
+  v6 = await compiled('--family', 'ipv6');
+  const files: Record<string, string> = {
+    'dump.txt': v4,
+    'dump6.txt': v6,
+    'payload.txt': await compiled('--format', 'restore'),
+    'tables/nat.txt': `*nat${v4.split('*nat')[1]}`,
+    'tables/rest.txt': v4.split('*nat')[0] ?? '',
+    'both/rules.v4': v4,
+    'both/rules.v6': v6,
+    'one/save.v4': v4,
+    'six/rules.v6': v6,
+    'twice/rules.v4': v4,
+    'twice/save.v4': v4,
+    'flushed6.txt': '*filter\n:INPUT ACCEPT [0:0]\n:FORWARD ACCEPT [0:0]\n:OUTPUT ACCEPT [0:0]\nCOMMIT\n',
+    'listing.txt': 'IP Virtual Server version 1.2.1 (size=4096)\nProt LocalAddress:Port Scheduler Flags\n',
+    'empty.txt': '',
+    'empty.yaml': '# nothing yet\n',
+    'note.txt': 'to whom it may concern\n',
+    'crlf.txt': v4.replaceAll('\n', '\r\n'),
+    'quoted.txt': v4.replaceAll(/^/gm, '> '),
+    'around.txt': `$ iptables-save\n${v4}$ exit`,
+    'latin1.txt': v4.replace('*nat', '*nat\n:X - [0:0]\n-A X -m comment --comment "caf\xe9" -j RETURN'),
+  };
+  for (const [name, text] of Object.entries(files)) {
+    mkdirSync(join(at(name), '..'), { recursive: true });
+    writeFileSync(at(name), text, name === 'latin1.txt' ? 'latin1' : 'utf8');
+  }
+  writeFileSync(at('dump.gz'), Buffer.from([0x1f, 0x8b, 8, 0]));
+});
+
+describe('what an input is, is found from what it holds', () => {
+  test.each([
+    ['a dump', ['dump.txt'], `${SAME4}; ${NO_IPV6}`],
+    ['a dump with CRLF', ['crlf.txt'], `${SAME4}; ${NO_IPV6}`],
+    ['a dump quoted in a mail', ['quoted.txt'], `${SAME4}; ${NO_IPV6}`],
+    ['a dump with the shell around it', ['around.txt'], `${SAME4}; ${NO_IPV6}`],
+    ['a dump with a comment that is no UTF-8', ['latin1.txt'], `${SAME4}; ${NO_IPV6}`],
+    ['what kube-proxy feeds to iptables-restore', ['payload.txt'], `${SAME4}; ${NO_IPV6}`],
+    ['an IPv6 dump', ['dump6.txt'], 'IPv4: not compared (the dump holds no IPv4 rules)'],
+    ['a folder of rules', ['both'], `${SAME4}; no difference in `],
+    ['a folder with one family', ['one'], `${SAME4}; ${NO_IPV6}`],
+    ['a folder with the other', ['six'], 'IPv4: not compared (the dump holds no IPv4 rules)'],
+    ['two files of a node', ['dump.txt', 'dump6.txt'], `${SAME4}; no difference in `],
+    ['a file a table', ['tables/nat.txt', 'tables/rest.txt'], `${SAME4}; ${NO_IPV6}`],
+  ])('%s', async (_, names, summary) => {
+    const files = names.flatMap((name) => ['--actual', at(name)]);
+    const { code, stdout, stderr } = await runDiff([manifests, ...NODE, ...files]);
+    expect({ code, stderr }).toMatchObject({ code: 0 });
+    expect(stdout).toContain(summary);
+  });
+
+  test('standard input, on either side', async () => {
+    const stdin = { stdin: v4 };
+    const actual = await runDiff([manifests, '-', ...NODE], stdin);
+    expect([actual.code, actual.stdout]).toEqual([0, expect.stringContaining(SAME4)]);
+    const expected = await runDiff(['-', manifests, ...NODE], stdin);
+    expect([expected.code, expected.stdout]).toEqual([0, expect.stringContaining(SAME4)]);
+  });
+
+  test('manifests from standard input', async () => {
+    const yaml =
+      'apiVersion: v1\nkind: Service\nmetadata: {name: web, namespace: shop}\nspec:\n  clusterIP: 10.96.0.50\n  ports: [{port: 80}]\n';
+    const { code, stdout } = await runDiff(['-', at('dump.txt'), ...NODE], { stdin: yaml });
+    expect(code).toBe(1);
+    expect(stdout).toContain('shop/web: ');
+  });
+
+  test('both sides may be rules, or manifests', async () => {
+    const rules = await runDiff([at('dump.txt'), at('one')]);
+    expect([rules.code, rules.stdout]).toEqual([0, `${SAME4}; ${NO_IPV6}\n`]);
+    const both = await runDiff([manifests, manifests, ...NODE]);
+    expect([both.code, both.stdout]).toEqual([0, expect.stringContaining(`${SAME4}; no difference in `)]);
+  });
+
+  test('--family leaves the other one out', async () => {
+    const { code, stdout } = await runDiff([at('both'), at('both'), '--family', 'ipv4']);
+    expect([code, stdout]).toEqual([0, `${SAME4}\n`]);
+  });
+
+  test('a flushed dump shows no family: the other file, the name or --family says it', async () => {
+    const flushed = ['--actual', at('flushed6.txt')];
+    const beside = await runDiff([manifests, '--actual', at('dump.txt'), ...flushed, ...NODE, '-v']);
+    expect(beside.stderr).toContain(
+      'flushed6.txt: note: nothing in the text shows its family; taken as ipv6',
+    );
+    const named = await runDiff([manifests, ...flushed, ...NODE, '--family', 'ipv4', '-v']);
+    expect(named.stderr).toContain('taken as ipv4');
+  });
+});
+
+describe('what cannot be used ends with 2 and says why', () => {
+  const refused = async (args: readonly string[], stdin = '') => {
+    const { code, stdout, stderr } = await runDiff(args, { stdin });
+    expect([code, stdout]).toEqual([2, '']);
+    return stderr.replaceAll(`${folder}/`, '');
+  };
+
+  test.each([
+    [
+      'listing.txt',
+      'listing.txt:1: error: this looks like the output of ipvsadm -Ln, not like the output of iptables-save\n  help: ',
+    ],
+    ['empty.txt', 'empty.txt:1: error: the dump is empty\n  help: take it with: iptables-save\n'],
+    ['note.txt', 'note.txt:1: error: this is not the output of iptables-save'],
+    ['missing.txt', 'missing.txt: error: cannot be read: no such file or directory\n'],
+    ['dump.gz', 'dump.gz: error: is a gzip file, not text\n  help: unpack it first'],
+    ['empty.yaml', 'error: no Service, EndpointSlice or Node in the input'],
+    ['twice', 'twice/save.v4: error: the folder holds rules of ipv4 under two names\n'],
+  ])('%s', async (name, message) => {
+    expect(await refused([at('dump.txt'), at(name)])).toContain(message);
+    expect(await refused([at(name), at('dump.txt')])).toContain(message);
+  });
+
+  test('manifests and rules on one side', async () => {
+    expect(await refused([at('dump.txt'), at('dump.txt'), '--actual', manifests])).toContain(
+      'holds manifests\n  help: each side is one or the other\n',
+    );
+  });
+
+  test('one table from two files of the same back end', async () => {
+    writeFileSync(at('header.txt'), `# Generated by iptables-save v1.8.9 on Mon Jun  2 09:00:00 2025\n${v4}`);
+    expect(await refused([at('dump.txt'), at('header.txt'), '--actual', at('header.txt')])).toContain(
+      'error: another file holds the table ',
+    );
+  });
+
+  test('nothing that both hold', async () => {
+    expect(await refused([at('dump.txt'), at('dump6.txt')])).toContain('kp-diff: nothing can be compared: ');
+  });
+
+  test('manifests with errors', async () => {
+    const yaml =
+      'apiVersion: v1\nkind: Service\nmetadata: {name: web, namespace: shop}\nspec: {clusterIP: nowhere}\n';
+    expect(await refused(['-', at('dump.txt')], yaml)).toContain('<stdin>:4:');
+  });
+});
+
+test('a dump that is cut off: whole tables are compared, no patch is made', async () => {
+  const nat = v4.indexOf('*nat');
+  writeFileSync(at('cut.txt'), v4.slice(0, nat + 2000));
+  const compared = await runDiff([at('dump.txt'), at('cut.txt')]);
+  expect(compared.stderr).toContain('cut.txt: warning: the table nat is cut off and not compared');
+  const patched = await runDiff([at('dump.txt'), at('cut.txt'), '--patch', '-']);
+  expect(patched.code).toBe(2);
+  expect(patched.stdout).toBe('');
+  expect(patched.stderr).toContain(
+    '--patch: the table nat is cut off, and no patch can be trusted to fit it',
+  );
+});
