@@ -12,7 +12,18 @@ const ALL_ONES = 0xffffffff;
  * iptables-save leaves out. What is no address (a host name, a list) comes back as it was.
  */
 export function canonicalNetwork(address: string, prefix: string | undefined): string | undefined {
+  // A host as everybody writes it is nearly all of a large dump, and is printed as it came.
+  if (prefix === undefined || prefix === '32') {
+    if (isPlainIPv4(address)) return `${address}/32`;
+  }
   return address.includes(':') ? network6(address, prefix) : network4(address, prefix);
+}
+
+const PLAIN_IPV4 = /^(?:25[0-5]|2[0-4]\d|1\d\d|[1-9]?\d)(?:\.(?:25[0-5]|2[0-4]\d|1\d\d|[1-9]?\d)){3}$/;
+
+/** Four decimal parts without leading zeros: its own canonical text. */
+export function isPlainIPv4(text: string): boolean {
+  return PLAIN_IPV4.test(text);
 }
 
 /** Same, for the places where a single host is printed without `/32` or `/128` (`--vaddr`). */
@@ -29,6 +40,7 @@ export function canonicalAddress(text: string): string | undefined {
     const groups = parseIPv6(text);
     return groups === undefined ? undefined : formatIPv6(groups);
   }
+  if (isPlainIPv4(text)) return text;
   const address = parseIPv4(text);
   return address === undefined ? undefined : formatIPv4(address);
 }

@@ -53,7 +53,15 @@ function* saveLines(ruleset: Ruleset): Generator<string, void, undefined> {
 function* tableLines(table: Table, family: Family): Generator<string, void, undefined> {
   for (const chain of table.chains) if (chain.declared !== false) yield chainLine(chain);
   for (const chain of table.chains) {
-    for (const rule of chain.rules) yield saveLine(rule, chain.name, family);
+    // One piece for a chain: most have few rules, and a generator's step costs more than a line.
+    let lines = '';
+    const start = `-A ${saveWord(chain.name)}`;
+    for (const rule of chain.rules) {
+      const counters = rule.counters === undefined ? '' : `${countersText(rule.counters)} `;
+      const line = `${counters}${start}${ruleText(rule, family)}`;
+      lines = lines === '' ? line : `${lines}\n${line}`;
+    }
+    if (lines !== '') yield lines;
   }
   for (const command of table.commands ?? []) yield printKeptWords(command.words).slice(1);
 }

@@ -1,4 +1,4 @@
-import { canonicalAddress } from '../addresses.ts';
+import { canonicalAddress, isPlainIPv4 } from '../addresses.ts';
 import { parsePort } from '../services.ts';
 import { saveWord } from '../words.ts';
 import type { TargetExtension } from './extension.ts';
@@ -42,11 +42,15 @@ function print(target: DnatTarget, destinationText: (text: string) => string): s
   return text + (target.random ? ' --random' : '') + (target.persistent ? ' --persistent' : '');
 }
 
+/** `10.244.1.38:8080`, which is what nearly every destination looks like. */
+const PLAIN = /^[\d.]{7,15}:[1-9]\d{0,3}$/;
+
 /**
  * Addresses and ports as iptables-save prints them: `[FD00:0::1]` → `fd00::1`, `10.0.0.1:80-80` →
  * `10.0.0.1:80`. What is none comes back as it was.
  */
 function canonicalDestination(text: string): string {
+  if (PLAIN.test(text) && isPlainIPv4(text.slice(0, text.indexOf(':')))) return text;
   const bracket = text.lastIndexOf(']');
   const isIPv6 = text.startsWith('[') ? bracket > 0 : text.indexOf(':') !== text.lastIndexOf(':');
   const colon = isIPv6 ? (bracket > 0 ? text.indexOf(':', bracket) : -1) : text.indexOf(':');

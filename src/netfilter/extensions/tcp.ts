@@ -44,6 +44,7 @@ export const tcp: MatchExtension<TcpMatch> = {
   },
   save(match) {
     const { option, flags } = match;
+    if (option === undefined && flags === undefined) return savePorts(match, false);
     return (
       savePorts(match, false) +
       saveOption('--tcp-option', option, String(option?.number)) +
