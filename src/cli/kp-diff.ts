@@ -62,7 +62,7 @@ async function run(
   // Patches before anything is printed: where one cannot be made, nothing is.
   const patch = comparison.incomparable === undefined ? patchesOf(sides, options) : '';
   try {
-    for (const chunk of report.chunks) {
+    for (const chunk of inLargeChunks(report.chunks)) {
       if (toError) io.writeError(chunk);
       else await io.writeOut(chunk);
     }
@@ -73,6 +73,20 @@ async function run(
     if (!isBrokenPipe(error)) throw error;
   }
   return code;
+}
+
+const CHUNK = 64 * 1024;
+
+/** Reports come line by line; a node may differ in a hundred thousand of them. */
+function* inLargeChunks(texts: Iterable<string>): Generator<string> {
+  let chunk = '';
+  for (const text of texts) {
+    chunk += text;
+    if (chunk.length < CHUNK) continue;
+    yield chunk;
+    chunk = '';
+  }
+  if (chunk !== '') yield chunk;
 }
 
 interface ReadSides {
