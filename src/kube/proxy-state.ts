@@ -19,6 +19,7 @@ import {
 } from './node-addresses.ts';
 import type { Service } from './service.ts';
 import {
+  reportOctalAddresses,
   reportUnusedAddresses,
   type ServicePort,
   type ServicePortWithoutEndpoints,
@@ -62,7 +63,10 @@ export function proxyStates(
   report: Report,
 ): Readonly<Record<IPFamily, ProxyState>> {
   const services = cluster.services.filter((service) => isWatched(service, settings, report));
-  for (const service of services) reportUnusedAddresses(service, report);
+  for (const service of services) {
+    reportUnusedAddresses(service, report);
+    reportOctalAddresses(service, settings.version, report);
+  }
   const slices = slicesByService(cluster, services, settings, report);
   return {
     IPv4: proxyState('IPv4', services, slices, settings),

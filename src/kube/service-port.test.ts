@@ -6,6 +6,7 @@ import type { KubeProxyConfiguration } from './kube-proxy-configuration.ts';
 import { kubeProxyVersion } from './kube-proxy-version.ts';
 import { readService, type Service } from './service.ts';
 import {
+  reportOctalAddresses,
   reportUnusedAddresses,
   type ServicePortWithoutEndpoints,
   servicePorts,
@@ -217,6 +218,28 @@ describe('traffic policies:', () => {
       port.healthCheckNodePort === 0 ? '' : `health check ${port.healthCheckNodePort}`,
     ];
     expect(words.filter((word) => word !== '').join(' | ')).toBe(expected);
+  });
+});
+
+// `iptables -s 010.0.0.1` of 1.8.9 is 8.0.0.1/32; `203.000.113.009` is `host/network not found`.
+describe('leading zeros where addresses are written as given:', () => {
+  const of = service(
+    { externalIPs: ['010.0.0.1', '203.0.113.009'], loadBalancerSourceRanges: ['10.010.0.0/16'] },
+    [{ ip: '203.0.113.10' }],
+  );
+  const problemsOf = (minor: number) =>
+    told((report) => reportOctalAddresses(of, kubeProxyVersion(minor), report)).problems;
+
+  test('iptables reads another address, or none', () => {
+    expect(problemsOf(29)).toEqual([
+      'warning octal-address at spec.externalIPs[0]: kube-proxy 1.29 writes 010.0.0.1 as it is, and iptables reads 8.0.0.1',
+      'error octal-address at spec.externalIPs[1]: kube-proxy 1.29 writes 203.0.113.009 as it is, which iptables does not take: its rules would not load',
+      'warning octal-address at spec.loadBalancerSourceRanges[0]: kube-proxy 1.29 writes 10.010.0.0/16 as it is, and iptables reads 10.8.0.0',
+    ]);
+  });
+
+  test('later versions write what they read', () => {
+    expect(problemsOf(30)).toEqual([]);
   });
 });
 

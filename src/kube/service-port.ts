@@ -145,4 +145,43 @@ export function reportUnusedAddresses(service: Service, report: Report): void {
   }
 }
 
+/**
+ * Versions that write addresses as they were given leave it to iptables to read them, which takes a part with a
+ * leading zero for an octal number (xtables_numeric_to_ipaddr), where kube-proxy takes it for a decimal one.
+ */
+export function reportOctalAddresses(service: Service, version: KubeProxyVersion, report: Report): void {
+  const context = { object: `Service ${service.namespace}/${service.name}`, origin: service.origin, report };
+  const { serviceAddresses, sourceRanges } = version.behaviour;
+  const check = (given: string, path: readonly (string | number)[]) => {
+    const parts = given.split('/')[0]?.split('.') ?? [];
+    if (!parts.some((part) => /^0\d/.test(part))) return;
+    const loads = parts.every((part) => !/^0\d*[89]/.test(part));
+    reportAt(
+      context,
+      loads ? 'warning' : 'error',
+      'octal-address',
+      path,
+      loads
+        ? `kube-proxy ${version.text} writes ${given} as it is, and iptables reads ${octal(parts)}`
+        : `kube-proxy ${version.text} writes ${given} as it is, which iptables does not take: its rules would not load`,
+      'write it without leading zeros',
+    );
+  };
+  if (serviceAddresses === 'as given') {
+    service.externalIPs.forEach(({ given }, index) => {
+      check(given, ['spec', 'externalIPs', index]);
+    });
+    for (const { given } of service.loadBalancerIPs) check(given, ['status', 'loadBalancer', 'ingress']);
+  }
+  if (sourceRanges === 'as given') {
+    service.sourceRanges.forEach(({ given }, index) => {
+      check(given, ['spec', 'loadBalancerSourceRanges', index]);
+    });
+  }
+}
+
+function octal(parts: readonly string[]): string {
+  return parts.map((part) => (part.startsWith('0') ? Number.parseInt(part, 8) : part)).join('.');
+}
+
 export type { Endpoint };
