@@ -1,4 +1,5 @@
 import type { Compilation } from '../compile/index.ts';
+import { escapeText } from '../escape.ts';
 import type { IPFamily } from '../kube/index.ts';
 import { printRestore, printSave } from '../netfilter/index.ts';
 
@@ -14,9 +15,13 @@ export function* rulesText(compilation: Compilation, family: IPFamily, format: F
   yield* format === 'save' ? printSave(kernel) : printRestore(payload);
 }
 
+/** Longer than any name of a node. */
+const MAX_LINE = 1000;
+
 /**
  * Says what the rules are and what they rest on. No time and no version of this program: files that are kept
- * under version control must change only when the rules do.
+ * under version control must change only when the rules do. What comes from the input (a Node may call its version
+ * `v1.99.0\n-A …`) stays on its line.
  */
 function head(compilation: Compilation, family: IPFamily, format: Format): string {
   const { nodeName, version, mode, assumptions } = compilation;
@@ -28,5 +33,5 @@ function head(compilation: Compilation, family: IPFamily, format: Format): strin
       ? `as ${family === 'IPv4' ? 'iptables-save' : 'ip6tables-save'} prints it; ${tool} without --noflush replaces all that these tables hold`
       : `as kube-proxy feeds it to ${tool} --noflush; the jumps from built-in chains come apart from it`,
   ];
-  return lines.map((line) => `# ${line}\n`).join('');
+  return lines.map((line) => `# ${escapeText(line, MAX_LINE)}\n`).join('');
 }

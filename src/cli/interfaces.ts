@@ -1,4 +1,5 @@
 import { readFileSync } from 'node:fs';
+import { escapeText } from '../escape.ts';
 import { type NetworkInterface, parseIP } from '../kube/index.ts';
 import { parseIpAddr } from '../netfilter/index.ts';
 import { UsageError } from './usage-error.ts';
@@ -55,7 +56,9 @@ function networkInterface(source: string, name: string, texts: readonly string[]
         ip === undefined ||
         (length !== undefined && !(/^\d{1,3}$/.test(length) && Number(length) <= bits))
       ) {
-        throw new UsageError(`${source}: interface ${name}: ${JSON.stringify(text)} is not ADDRESS/LENGTH`);
+        throw new UsageError(
+          `${source}: interface ${escapeText(name)}: ${JSON.stringify(text)} is not ADDRESS/LENGTH`,
+        );
       }
       return ip;
     }),

@@ -20,7 +20,8 @@ export interface NodeOptions {
   readonly interfaces?: string;
   readonly config?: string;
   readonly kubeVersion?: string;
-  readonly nfacct: boolean;
+  /** undefined where neither form was given. */
+  readonly nfacct?: boolean;
 }
 
 /** Values of an option that may be given again. */
@@ -54,7 +55,7 @@ export function addNodeOptions(command: Command): void {
 /** Adds --nfacct and --no-nfacct. */
 export function addNfacctOptions(command: Command): void {
   command
-    .option('--nfacct', 'with nfacct counters where the version has them (1.31+)', true)
+    .option('--nfacct', 'with nfacct counters where the version has them (1.31+); the default')
     .option('--no-nfacct', 'without: where kube-proxy cannot make them');
 }
 
@@ -71,10 +72,13 @@ export function compileRequest(options: NodeOptions & Readonly<Record<string, un
   const flags = configurationFromFlags(options);
   const interfaces = readInterfaces(options);
   const version = options.kubeVersion === undefined ? undefined : readVersion(options.kubeVersion);
-  const node = options.node ?? options.hostnameOverride;
+  // As for kube-proxy, an empty name is none: hostnameOverride of the configuration counts then.
+  const node = [options.node, options.hostnameOverride].find(
+    (name) => name !== undefined && name.trim() !== '',
+  );
   return {
     flags,
-    nfacct: options.nfacct,
+    ...(options.nfacct === undefined ? {} : { nfacct: options.nfacct }),
     ...(node === undefined ? {} : { node }),
     ...(interfaces === undefined ? {} : { interfaces }),
     ...(version === undefined ? {} : { version }),

@@ -1,8 +1,12 @@
 import { type Command, CommanderError } from 'commander';
+import { escapeText } from '../escape.ts';
 import { EXIT_BUG, EXIT_OK, EXIT_TROUBLE } from './exit-codes.ts';
 import { type Io, isBrokenPipe } from './io.ts';
 import { spellOutBooleans } from './kube-proxy-flags.ts';
 import { UsageError } from './usage-error.ts';
+
+/** Messages may quote a file that is no longer than this on one line. */
+const MAX_LINE = 1000;
 
 /**
  * Reads the words after the command's name and runs it. Resolves to the exit code; what is a fault of this
@@ -33,7 +37,7 @@ export async function runCommand(
   } catch (error) {
     if (isBrokenPipe(error)) return EXIT_OK;
     if (error instanceof UsageError) {
-      for (const line of error.message.split('\n')) io.writeError(`${name}: ${line}\n`);
+      for (const line of error.message.split('\n')) io.writeError(`${name}: ${escapeText(line, MAX_LINE)}\n`);
       return EXIT_TROUBLE;
     }
     io.writeError(

@@ -594,13 +594,13 @@ test('all bad objects of an input are named at once, in the order of the input',
     CLUSTER.replace('port: 5432', 'port: 0')
       .replace('198.51.100.1', 'x')
       .replace('timeoutSeconds: 600', 'timeoutSeconds: 0')
-      .replace('- 10.244.1.10', '- y'),
+      .replace('- 10.244.1.10', '- ten'),
   );
   const { code, stdout, stderr } = await space.kpCompile(['@cluster.yaml', '-q']);
   expect(linesOf(stderr)).toEqual([
     'cluster.yaml:19:7: error: Service shop/web: spec.externalIPs[0]: "x" is not an IP address',
     'cluster.yaml:25:23: error: Service shop/web: spec.sessionAffinityConfig.clientIP.timeoutSeconds: found 0, expected a whole number from 1 to 86400',
-    'cluster.yaml:49:9: error: EndpointSlice shop/web-1: endpoints[0].addresses[0]: "y" is not an IP address',
+    'cluster.yaml:49:9: error: EndpointSlice shop/web-1: endpoints[0].addresses[0]: "ten" is not an IP address',
     'cluster.yaml:69:15: error: Endpoints shop/db: subsets[0].ports[0].port: found 0, expected a whole number from 1 to 65535',
   ]);
   expect({ code, stdout }).toEqual({ code: 2, stdout: '' });
