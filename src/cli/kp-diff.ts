@@ -12,6 +12,7 @@ import {
   unifiedReport,
 } from '../report/index.ts';
 import { colorsFor } from './colors.ts';
+import { type CutTable, describeCut, withoutUnknown } from './cut-off.ts';
 import { checkDiffOptions, DEFAULT_CONTEXT, type DiffOptions, diffCommand, sidesOf } from './diff-options.ts';
 import { EXIT_NO, EXIT_OK, EXIT_TROUBLE } from './exit-codes.ts';
 import { type Io, isBrokenPipe } from './io.ts';
@@ -48,7 +49,7 @@ async function run(
   if (sides === undefined) return EXIT_TROUBLE;
   const { expected, actual } = sides.states;
 
-  const comparison = compareStates(expected, actual, options);
+  const comparison = withCuts(compareStates(expected, actual, options), sides.sides);
   const nothing = comparison.families.every(({ tables }) => tables.length === 0);
   if (nothing && comparison.findings.length === 0 && comparison.incomparable === undefined) {
     throw new UsageError(`nothing can be compared: ${summaryLine(comparison)}`);
@@ -125,10 +126,23 @@ async function readSides(
   }
   if (sides.expected === undefined || sides.actual === undefined) return undefined;
   if (states.expected === undefined || states.actual === undefined) return undefined;
-  return {
-    sides: { expected: sides.expected, actual: sides.actual },
-    states: { expected: states.expected, actual: states.actual },
-  };
+  const expected = withoutUnknown(states.expected, states.actual, cutsOf(sides.expected));
+  const actual = withoutUnknown(states.actual, expected, cutsOf(sides.actual));
+  return { sides: { expected: sides.expected, actual: sides.actual }, states: { expected, actual } };
+}
+
+function cutsOf(side: Side): readonly CutTable[] {
+  return side.kind === 'rules' ? side.cuts : [];
+}
+
+/** Says what was not compared since a dump is cut off. */
+function withCuts(comparison: Comparison, { expected, actual }: Named<Side>): Comparison {
+  const cuts = [...cutsOf(expected), ...cutsOf(actual)];
+  const families = comparison.families.map((compared) => ({
+    ...compared,
+    left: [...compared.left, ...cuts.filter(({ family }) => family === compared.family).map(describeCut)],
+  }));
+  return { ...comparison, families };
 }
 
 interface ReportTexts {
@@ -202,9 +216,9 @@ function patchesOf({ sides, states }: ReadSides, options: DiffOptions): string {
   for (const { option, to, make } of wanted) {
     if (to === undefined) continue;
     for (const side of [sides.expected, sides.actual]) {
-      if (side.kind === 'rules' && side.cutOff.length > 0) {
+      if (side.kind === 'rules' && side.cuts.length > 0) {
         throw new UsageError(
-          `${option}: the table ${side.cutOff[0]} is cut off, and no patch can be trusted to fit it`,
+          `${option}: the table ${side.cuts[0]?.table} is cut off, and no patch can be trusted to fit it`,
         );
       }
     }

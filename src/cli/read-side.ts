@@ -6,6 +6,7 @@ import { type Cluster, type FoundConfiguration, servicePortName } from '../kube/
 import { locate, type RawInput, type Sources } from '../load/index.ts';
 import type { Family } from '../netfilter/index.ts';
 import type { ReportPlace } from '../report/index.ts';
+import type { CutTable } from './cut-off.ts';
 import { detectInput, type RulesFile } from './detect-input.ts';
 import type { Io } from './io.ts';
 import type { Progress } from './progress.ts';
@@ -17,7 +18,7 @@ export type Side = RulesSide | ManifestsSide;
 interface RulesSide {
   readonly kind: 'rules';
   readonly state: NodeState;
-  readonly cutOff: readonly string[];
+  readonly cuts: readonly CutTable[];
 }
 
 export interface ManifestsSide {

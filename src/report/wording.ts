@@ -51,23 +51,20 @@ export function summaryLine(comparison: Comparison): string {
   const parts: string[] = [];
   for (const { family, tables, servicePorts, left } of comparison.families) {
     const name = familyName(family);
-    const reasons = left.length === 0 ? '' : ` (${left.map(safe).join('; ')})`;
     if (tables.length === 0) {
-      parts.push(`${name}: not compared${reasons}`);
+      parts.push(`${name}: not compared${left.length === 0 ? '' : ` (${left.map(safe).join('; ')})`}`);
       continue;
     }
     const ports = `${servicePorts} ${servicePorts === 1 ? 'service port' : 'service ports'}`;
+    const where = left.length === 0 ? name : `${name}, compared in part: ${left.map(safe).join('; ')}`;
     const count = differing(comparison, family);
     const onNode = comparison.findings.some(
       (finding) => finding.family === family && finding.servicePort === undefined,
     );
     if (count > 0) {
-      parts.push(
-        `${onNode ? 'the node and ' : ''}${count} of ${ports} ${count === 1 && !onNode ? 'differs' : 'differ'} (${name})`,
-      );
-    } else
-      parts.push(onNode ? `the node differs (${name}, ${ports})` : `no difference in ${ports} (${name})`);
-    if (left.length > 0) parts.push(`${name}: compared in part${reasons}`);
+      const subject = `${onNode ? 'the node and ' : ''}${count} of ${ports}`;
+      parts.push(`${subject} ${count === 1 && !onNode ? 'differs' : 'differ'} (${where})`);
+    } else parts.push(onNode ? `the node differs (${where})` : `no difference in ${ports} (${where})`);
   }
   return parts.length === 0 ? 'nothing was compared' : parts.join('; ');
 }

@@ -158,15 +158,35 @@ describe('what cannot be used ends with 2 and says why', () => {
   });
 });
 
-test('a dump that is cut off: whole tables are compared, no patch is made', async () => {
-  const nat = v4.indexOf('*nat');
-  writeFileSync(at('cut.txt'), v4.slice(0, nat + 2000));
-  const compared = await runDiff([at('dump.txt'), at('cut.txt')]);
-  expect(compared.stderr).toContain('cut.txt: warning: the table nat is cut off and not compared');
-  const patched = await runDiff([at('dump.txt'), at('cut.txt'), '--patch', '-']);
-  expect(patched.code).toBe(2);
-  expect(patched.stdout).toBe('');
-  expect(patched.stderr).toContain(
-    '--patch: the table nat is cut off, and no patch can be trusted to fit it',
-  );
+describe('a dump that is cut off', () => {
+  const cutAt = async (end: number, text = v4, ...options: string[]) => {
+    writeFileSync(at('cut.txt'), text.slice(0, end));
+    return runDiff([at('dump.txt'), at('cut.txt'), ...options]);
+  };
+
+  test('what is missing is no difference, wherever the text ends', async () => {
+    for (let end = 0; end < v4.length; end += 97) {
+      const { code, stdout, stderr } = await cutAt(end);
+      expect([0, 2], `${v4.slice(0, end).slice(-80)}\n${stdout}${stderr}`).toContain(code);
+    }
+  });
+
+  test('what is whole is compared, and what is missing is named', async () => {
+    const drift = v4.replace(/^-A KUBE-MARK-MASQ .*\n/m, '');
+    const { code, stdout, stderr } = await cutAt(drift.lastIndexOf('-A KUBE-SVC-'), drift);
+    expect(code).toBe(1);
+    expect(stdout).toContain('(IPv4, compared in part: the table nat is cut off: one chain is not compared)');
+    expect(stderr).toContain('cut.txt: warning: the table nat is cut off: one chain is not compared');
+  });
+
+  test('a name that is cut off is no chain', async () => {
+    const { code } = await cutAt(v4.lastIndexOf('-A KUBE-SVC-') + '-A KUBE-SVC-X'.length);
+    expect(code).toBe(0);
+  });
+
+  test('no patch is made from it', async () => {
+    const { code, stdout, stderr } = await cutAt(v4.indexOf('*nat') + 4000, v4, '--patch', '-');
+    expect([code, stdout]).toEqual([2, '']);
+    expect(stderr).toContain('--patch: the table nat is cut off, and no patch can be trusted to fit it');
+  });
 });

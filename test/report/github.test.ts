@@ -37,7 +37,7 @@ test('nothing of a dump becomes a command, of the old form either', () => {
   expect(text(HOSTILE, () => ({ file: 'x\ny' }), true)).toBe(`\
 ::error file=x\\x0ay,title=shop/\\x1b[2Jweb%3Aa%2Cb (IPv4)::100%25 \\x0d\\x0a::error::x \\u202e ## [add-mask]y%0A- -t n\\x07at -A X\\x0a::warning::z \\x9b31m
 assumed: a\\x1bb
-1 of 1 service port differs (IPv4); IPv4: compared in part (l\\x1bm)
+1 of 1 service port differs (IPv4, compared in part: l\\x1bm)
 `);
 });
 

@@ -10,7 +10,7 @@ endpoint-share       1     0
 jump-missing         1     0
 node-flushed         0     1
 service-missing      1     0
-the node and 2 of 3 service ports differ (IPv4); IPv4: compared in part (the dump holds no mangle table); the node differs (IPv6, 1 service port)
+the node and 2 of 3 service ports differ (IPv4, compared in part: the dump holds no mangle table); the node differs (IPv6)
 `);
 });
 

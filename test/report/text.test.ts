@@ -48,7 +48,7 @@ node: no kube-proxy rules in the IPv6 nat table; 1 service port has none
 
 note: IPv4: shop/db: its endpoints are not judged
 
-the node and 2 of 3 service ports differ (IPv4); IPv4: compared in part (the dump holds no mangle table); the node differs (IPv6, 1 service port)
+the node and 2 of 3 service ports differ (IPv4, compared in part: the dump holds no mangle table); the node differs (IPv6)
 `);
 });
 
@@ -78,7 +78,7 @@ shop/\\x1b[2Jweb:a,b: 100% \\x0d\\x0a::error::x \\u202e ##[add-mask]y
 
 assumed: a\\x1bb
 
-1 of 1 service port differs (IPv4); IPv4: compared in part (l\\x1bm)
+1 of 1 service port differs (IPv4, compared in part: l\\x1bm)
 `);
 });
 
