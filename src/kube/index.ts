@@ -25,8 +25,14 @@ export {
 export type { LocalDetector } from './local-detection.ts';
 export type { Node } from './node.ts';
 export { type NetworkInterface, nodeIPs } from './node-addresses.ts';
+export type { Protocol } from './protocol.ts';
 export { type NodeSettings, type ProxyState, proxyStates } from './proxy-state.ts';
 export type { Service, SkippedService } from './service.ts';
 export { type ServicePort, servicePortName } from './service-port.ts';
-export { type ResolvedSettings, resolveSettings, type SettingsRequest } from './settings.ts';
+export {
+  type ResolvedSettings,
+  resolveSettings,
+  type SettingsFallback,
+  type SettingsRequest,
+} from './settings.ts';
 export { reportUnknowns } from './unknowns.ts';

@@ -62,12 +62,15 @@ export interface Service {
 }
 
 /** A Service that kube-proxy never looks at, whatever its version. */
-export interface SkippedService {
+export type SkippedService = {
   readonly namespace: string;
   readonly name: string;
-  readonly skipped: 'ExternalName' | 'headless' | 'no cluster IP';
   readonly origin: Origin;
-}
+} & (
+  | { readonly skipped: 'ExternalName' | 'headless' }
+  /** A manifest that was not applied: the Service as far as it goes, for whoever knows its address. */
+  | { readonly skipped: 'no cluster IP'; readonly service: Service }
+);
 
 const SERVICE_TYPES = ['ClusterIP', 'NodePort', 'LoadBalancer', 'ExternalName'] as const;
 const POLICIES: readonly TrafficPolicy[] = ['Cluster', 'Local'];
@@ -108,7 +111,7 @@ export function readService(
     return { namespace, name, skipped: 'ExternalName', origin };
   }
   const clusterIPs = readClusterIPs(context, spec);
-  if (typeof clusterIPs === 'string') return { namespace, name, skipped: clusterIPs, origin };
+  if (clusterIPs === 'headless') return { namespace, name, skipped: 'headless', origin };
 
   const externalTrafficPolicy =
     enumField(context, spec, 'externalTrafficPolicy', ['spec'], POLICIES) ?? 'Cluster';
@@ -118,7 +121,7 @@ export function readService(
     labels: stringMapField(context, metadata, 'labels', ['metadata']),
     annotations: stringMapField(context, metadata, 'annotations', ['metadata']),
     type,
-    clusterIPs,
+    clusterIPs: clusterIPs === 'no cluster IP' ? [] : clusterIPs,
     ports: readPorts(context, spec),
     externalIPs: readExternalIPs(context, spec),
     loadBalancerIPs: readLoadBalancerIPs(context, value),
@@ -143,13 +146,14 @@ export function readService(
       'the Service needs a health check node port and has none; no rule lets health checks in',
     );
   }
-  return failed ? undefined : service;
+  if (failed) return undefined;
+  return clusterIPs === 'no cluster IP' ? { namespace, name, skipped: clusterIPs, service, origin } : service;
 }
 
 function readClusterIPs(
   context: ObjectContext,
   spec: JsonObject,
-): Service['clusterIPs'] | SkippedService['skipped'] {
+): Service['clusterIPs'] | 'headless' | 'no cluster IP' {
   const listed = stringListField(context, spec, 'clusterIPs', ['spec']).map(({ text }) => text);
   const first = stringField(context, spec, 'clusterIP', ['spec']) || listed[0] || '';
   if (first === 'None') {

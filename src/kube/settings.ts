@@ -29,6 +29,21 @@ export interface SettingsRequest {
   /** kube-proxy's flags: they win over any configuration, field by field. */
   readonly flags?: KubeProxyConfiguration;
   readonly version?: KubeProxyVersion;
+  /** Used where neither the caller nor the input says anything. */
+  readonly fallback?: SettingsFallback;
+}
+
+/** Settings that were found elsewhere, for example in a node's own rules, each with words for it. */
+export interface SettingsFallback {
+  /** Only where there is no KubeProxyConfiguration at all; flags still win, field by field. */
+  readonly configuration: KubeProxyConfiguration;
+  readonly interfaces?: readonly NetworkInterface[];
+  readonly version: KubeProxyVersion;
+  readonly node?: string;
+  readonly assumptions: readonly {
+    readonly about: keyof KubeProxyConfiguration | 'version' | 'node';
+    readonly text: string;
+  }[];
 }
 
 export interface ResolvedSettings extends NodeSettings {
@@ -46,12 +61,26 @@ export function resolveSettings(
   const assumptions: string[] = [];
   const base = chooseConfiguration(cluster, request, report);
   if (base === undefined) return undefined;
-  if (base.origin === undefined) assumptions.push('no KubeProxyConfiguration: kube-proxy’s defaults');
-  const configuration = overrideConfiguration(base.configuration, request.flags ?? {});
+  const assume = (about: SettingsFallback['assumptions'][number]['about']) => {
+    for (const each of request.fallback?.assumptions ?? [])
+      if (each.about === about) assumptions.push(each.text);
+  };
+  const unconfigured = base.origin === undefined;
+  if (unconfigured) {
+    if (request.fallback === undefined) assumptions.push('no KubeProxyConfiguration: kube-proxy’s defaults');
+    for (const field of Object.keys(base.configuration) as (keyof KubeProxyConfiguration)[]) {
+      if (request.flags?.[field] === undefined) assume(field);
+    }
+  }
+  const configuration = overrideConfiguration(
+    unconfigured ? withoutOverriddenDetection(base.configuration, request.flags ?? {}) : base.configuration,
+    request.flags ?? {},
+  );
 
   const chosen = chooseNode(cluster, request, configuration, report);
   if (chosen === undefined) return undefined;
   const { name: nodeName, node } = chosen;
+  if (chosen.byFallback) assume('node');
   if (nodeName === '') assumptions.push('no node named: no endpoint is local');
   else if (node === undefined)
     assumptions.push(`no Node object ${nodeName}: its addresses, zone and pod CIDRs are not known`);
@@ -59,18 +88,36 @@ export function resolveSettings(
   const version = chooseVersion(request, node, assumptions, report);
   if (version === undefined) return undefined;
   if (!checkAgainstVersion(configuration, base.origin, version, report)) return undefined;
-  if (request.interfaces === undefined && (configuration.nodePortAddresses?.length ?? 0) > 0) {
+  const ofFallback = unconfigured && request.flags?.nodePortAddresses === undefined;
+  const interfaces = request.interfaces ?? (ofFallback ? request.fallback?.interfaces : undefined);
+  if (interfaces === undefined && (configuration.nodePortAddresses?.length ?? 0) > 0) {
     assumptions.push('interface addresses: the InternalIPs of the Node, and lo');
   }
   return {
     nodeName,
     node,
-    interfaces: request.interfaces,
+    interfaces,
     configuration,
     version,
     mode: configuration.mode ?? 'iptables',
     assumptions,
   };
+}
+
+/** A flag that says how local traffic is told replaces all that was found elsewhere about that. */
+function withoutOverriddenDetection(
+  found: KubeProxyConfiguration,
+  flags: KubeProxyConfiguration,
+): KubeProxyConfiguration {
+  if (flags.detectLocalMode === undefined && flags.clusterCIDRs === undefined) return found;
+  const {
+    detectLocalMode: _,
+    clusterCIDRs: __,
+    bridgeInterface: ___,
+    interfaceNamePrefix: ____,
+    ...rest
+  } = found;
+  return rest;
 }
 
 type ChosenConfiguration = {
@@ -85,7 +132,7 @@ function chooseConfiguration(
 ): ChosenConfiguration | undefined {
   if (request.configuration !== undefined) return request.configuration;
   const [first, ...others] = cluster.configurations;
-  if (first === undefined) return { configuration: {}, origin: undefined };
+  if (first === undefined) return { configuration: request.fallback?.configuration ?? {}, origin: undefined };
   const text = ({ configuration }: FoundConfiguration) =>
     JSON.stringify(configuration, (_, value: unknown) => (value instanceof Map ? [...value].sort() : value));
   const other = others.find((candidate) => text(candidate) !== text(first));
@@ -106,7 +153,7 @@ function chooseNode(
   request: SettingsRequest,
   configuration: KubeProxyConfiguration,
   report: Report,
-): { name: string; node: Node | undefined } | undefined {
+): { name: string; node: Node | undefined; byFallback: boolean } | undefined {
   // kube-proxy trims the override and puts it into lower case (nodeutil.GetHostname).
   const given = (request.node ?? configuration.hostnameOverride ?? '').trim().toLowerCase();
   if (given !== '') {
@@ -127,9 +174,17 @@ function chooseNode(
         message: `no Node ${given} in the input, which has ${listNodes(cluster.nodes)}`,
       });
     }
-    return { name: given, node };
+    return { name: given, node, byFallback: false };
   }
   const [first, ...others] = cluster.nodes;
+  const fallback = request.fallback?.node;
+  if (fallback !== undefined && first?.name !== fallback) {
+    return {
+      name: fallback,
+      node: cluster.nodes.find(({ name }) => name === fallback),
+      byFallback: true,
+    };
+  }
   if (others.length > 0) {
     report({
       code: 'several-nodes',
@@ -139,7 +194,7 @@ function chooseNode(
     });
     return undefined;
   }
-  return { name: first?.name ?? '', node: first };
+  return { name: first?.name ?? '', node: first, byFallback: false };
 }
 
 const MAX_LISTED = 20;
@@ -156,6 +211,11 @@ function chooseVersion(
   report: Report,
 ): KubeProxyVersion | undefined {
   if (request.version !== undefined) return request.version;
+  if (node?.version === undefined && request.fallback !== undefined) {
+    for (const { about, text } of request.fallback.assumptions)
+      if (about === 'version') assumptions.push(text);
+    return request.fallback.version;
+  }
   if (node?.version === undefined) {
     assumptions.push(`kube-proxy ${NEWEST_VERSION.text}, the newest version known here`);
     return NEWEST_VERSION;
