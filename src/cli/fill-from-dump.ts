@@ -53,6 +53,12 @@ export function fillFromDump(
   };
 }
 
+function nodeWords(node: string): string {
+  return node === UNNAMED_NODE
+    ? 'no node is named: endpoints are taken for local where the dump has them in KUBE-SVL chains'
+    : `node ${node}`;
+}
+
 function unnamed(cluster: Cluster): string {
   return cluster.nodes.length === 1 ? (cluster.nodes[0]?.name ?? UNNAMED_NODE) : UNNAMED_NODE;
 }

@@ -111,7 +111,12 @@ async function readSides(
   const state = (name: 'expected' | 'actual') => {
     const side = sides[name];
     if (side?.kind !== 'manifests') return side?.state;
-    return compileSide(side, request, (message) => void messages[name].push(message));
+    return compileSide(
+      side,
+      request,
+      sides[name === 'expected' ? 'actual' : 'expected'],
+      (message) => void messages[name].push(message),
+    );
   };
   const states = { expected: state('expected'), actual: state('actual') };
 

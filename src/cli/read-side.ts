@@ -8,6 +8,7 @@ import type { Family } from '../netfilter/index.ts';
 import type { ReportPlace } from '../report/index.ts';
 import type { CutTable } from './cut-off.ts';
 import { detectInput, type RulesFile } from './detect-input.ts';
+import { fillFromDump } from './fill-from-dump.ts';
 import type { Io } from './io.ts';
 import type { Progress } from './progress.ts';
 import { readCluster } from './read-cluster.ts';
@@ -81,13 +82,19 @@ export async function readSide(
   return { kind: 'manifests', cluster, configuration, sources };
 }
 
-/** What the node of the manifests should have; undefined, after an error, where that cannot be said. */
+/**
+ * What the node of the manifests should have, with what they leave open taken from the other side where that is
+ * a dump; undefined, after an error, where that cannot be said. */
 export function compileSide(
   side: ManifestsSide,
-  request: CompileOptions,
+  asked: CompileOptions,
+  other: Side | undefined,
   report: Report,
 ): NodeState | undefined {
-  const { cluster, configuration } = side;
+  const { configuration } = side;
+  const filled =
+    other?.kind === 'rules' ? fillFromDump(side.cluster, asked, other.state.rulesets) : undefined;
+  const { cluster, request } = filled ?? { cluster: side.cluster, request: asked };
   const compilation = compile(
     cluster,
     { ...request, ...(configuration === undefined ? {} : { configuration }) },
@@ -104,7 +111,13 @@ export function compileSide(
         protocol: port.protocol.toLowerCase(),
       })),
     ),
-    assumptions: compilation.assumptions,
+    assumptions: [
+      ...compilation.assumptions,
+      ...(filled?.assumptions ?? []),
+      ...(filled?.unjudged ?? []).map(
+        (service) => `endpoints of ${service}: not in the input, so not judged`,
+      ),
+    ],
   };
 }
 

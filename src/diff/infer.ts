@@ -62,13 +62,15 @@ export function inferSettings(
   const counters = views.map(hasCounters).filter((has) => has !== undefined);
   const nfacct = counters.length === 0 ? undefined : counters.includes(true);
   const version = nfacct === false ? kubeProxyVersion(WITHOUT_NFACCT) : NEWEST_VERSION;
-  assume(
-    'version',
-    nfacct === true ? `kube-proxy ${version.text}: rules have nfacct counters` : `kube-proxy ${version.text}`,
-  );
+  assumptions.push({ about: 'version', text: `kube-proxy ${version.text}: ${reasonOf(nfacct)}` });
   const nodeName = inferNode(views, cluster);
   if (nodeName !== undefined) assume('node', `node ${nodeName}, whose endpoints are the local ones`);
   return { configuration, interfaces, nfacct, version, nodeName, assumptions };
+}
+
+function reasonOf(nfacct: boolean | undefined): string {
+  if (nfacct === undefined) return 'the newest version known here';
+  return nfacct ? 'the dump has nfacct counters (1.31 and later)' : 'the dump has no nfacct counters';
 }
 
 function inferLocalDetection(

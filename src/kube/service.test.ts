@@ -147,7 +147,7 @@ describe('no rules are made for', () => {
     ['a Service without a cluster IP', { clusterIP: '' }, 'no cluster IP'],
     ['a Service whose cluster IP is null', { clusterIP: null, clusterIPs: null }, 'no cluster IP'],
   ])('%s', (_title, spec, skipped) => {
-    expect(read(serviceManifest(spec)).value).toEqual({
+    expect(read(serviceManifest(spec)).value).toMatchObject({
       namespace: 'shop',
       name: 'web',
       skipped,

@@ -81,7 +81,7 @@ export function resolveSettings(
   if (chosen === undefined) return undefined;
   const { name: nodeName, node } = chosen;
   if (chosen.byFallback) assume('node');
-  if (nodeName === '') assumptions.push('no node named: no endpoint is local');
+  else if (nodeName === '') assumptions.push('no node named: no endpoint is local');
   else if (node === undefined)
     assumptions.push(`no Node object ${nodeName}: its addresses, zone and pod CIDRs are not known`);
 
