@@ -12,7 +12,7 @@ import {
 import { parseRule } from './parse-rule.ts';
 import { canonicalRule } from './print-save.ts';
 import type { RuleList } from './rule-list.ts';
-import { appendRule, insertRule, removeEqualRule, removeRule, replaceRule } from './rule-list.ts';
+import { appendRule, insertRule, removeEqualRule, removeRule, replaceRule, ruleAt } from './rule-list.ts';
 import type { Rule, Statement } from './ruleset.ts';
 import { newWords, printKeptWords, readWords, wordText } from './words.ts';
 
@@ -121,8 +121,8 @@ function insert(table: DraftTable, chain: DraftChain, words: readonly string[]):
   const error = refusal(table, rule);
   if (error !== undefined) return error;
   const list = rulesOf(table, chain);
-  if (number !== undefined && number > 1 && number <= list.size && chain.wasDeclared)
-    return numbersMislead(chain);
+  const misleads = number !== undefined && number > 1 ? numberMisleads(table, chain, number) : undefined;
+  if (number !== undefined && number <= list.size + 1 && misleads !== undefined) return misleads;
   if (!insertRule(list, number ?? 1, rule)) return 'Index of insertion too big';
   noteRule(table, rule, 1);
   return undefined;
@@ -134,7 +134,8 @@ function remove(table: DraftTable, chain: DraftChain, words: readonly string[]):
   if (number !== undefined) {
     if (number === 0) return invalidNumber(words[0]);
     if (rest.length > 0) return `Illegal option '${rest[0]}' with this command`;
-    if (chain.wasDeclared && number <= list.size) return numbersMislead(chain);
+    const misleads = numberMisleads(table, chain, number);
+    if (number <= list.size && misleads !== undefined) return misleads;
     const removed = removeRule(list, number);
     if (removed === undefined) return 'Index of deletion too big';
     noteRule(table, removed, -1);
@@ -155,6 +156,8 @@ function replace(table: DraftTable, chain: DraftChain, words: readonly string[])
   const rule = readRule(rest);
   const error = refusal(table, rule);
   if (error !== undefined) return error;
+  const misleads = numberMisleads(table, chain, number);
+  if (number <= rulesOf(table, chain).size && misleads !== undefined) return misleads;
   const before = replaceRule(rulesOf(table, chain), number, rule);
   if (before === undefined) return 'Index of replacement too big';
   noteRule(table, before, -1);
@@ -174,11 +177,16 @@ function ruleNumber(words: readonly string[]): {
 }
 
 /**
- * iptables-nft 1.8.9 does not know the places of rules that it puts into a chain which was there and which the
- * same input empties by its chain line: `-I CHAIN 2` puts the rule first, `-D CHAIN 2` fails.
+ * What iptables-nft 1.8.9 makes of a number is wrong where the rule of that number came with the same input (it may
+ * put the new one elsewhere, fail, or crash), and in a chain that a chain line of the input has emptied. A patch has
+ * to do without: several rules are put before an old one in their order, with growing numbers.
  */
-function numbersMislead(chain: DraftChain): string {
-  return `iptables-nft miscounts the rules of a chain that the same input empties: ${chain.name}`;
+function numberMisleads(table: DraftTable, chain: DraftChain, number: number): string | undefined {
+  const rule = ruleAt(rulesOf(table, chain), number);
+  const isCertain = !chain.wasDeclared && (rule === undefined || !table.added.has(rule));
+  return isCertain
+    ? undefined
+    : `iptables-nft would miscount: rule ${number} of ${chain.name} came with the same input`;
 }
 
 function invalidNumber(word: string | undefined): string {

@@ -14,7 +14,7 @@ export interface DraftChain {
   readonly before: Chain | undefined;
   /** The rules as they are now; undefined: those of `before`. */
   list: RuleList | undefined;
-  /** A chain line of the input emptied it: see numbersMislead. */
+  /** A chain line of the input emptied it: see numberMisleads. */
   wasDeclared: boolean;
 }
 
@@ -25,6 +25,8 @@ export interface DraftTable {
   readonly chains: Map<string, DraftChain>;
   /** How many rules jump to a chain; undefined: not counted yet. */
   references: Map<string, number> | undefined;
+  /** Rules that the input put in. */
+  readonly added: Set<Rule>;
   /** A jump was put in, so that chains may now go round in a circle. */
   hasNewJumps: boolean;
 }
@@ -65,6 +67,7 @@ export function draftOf(table: Table | undefined, name: string, family: Family):
     before: table,
     chains,
     references: undefined,
+    added: new Set(),
     hasNewJumps: false,
   };
   // A table that the dump lacks, and a chain that an excerpt lacks, are in the kernel all the same.
@@ -166,6 +169,7 @@ export function deleteChain(table: DraftTable, name: string): string | undefined
 
 /** A rule was put in or taken out. */
 export function noteRule(table: DraftTable, rule: Rule, change: 1 | -1): void {
+  if (change === 1) table.added.add(rule);
   if (rule.target?.kind !== 'jump') return;
   if (change === 1) table.hasNewJumps = true;
   if (table.references !== undefined) countJump(table, rule, change);

@@ -79,6 +79,11 @@ export function removeEqualRule(list: RuleList, form: string): Rule | undefined 
   return undefined;
 }
 
+export function ruleAt(list: RuleList, number: number): Rule | undefined {
+  const { block, offset } = find(list, number);
+  return block?.rules[offset];
+}
+
 /** Puts a rule in the place of another, which comes back; undefined where there is none. */
 export function replaceRule(list: RuleList, number: number, rule: Rule): Rule | undefined {
   const { block, offset } = find(list, number);

@@ -70,7 +70,7 @@ const commands = fc.oneof(
   user.map((chain) => `-X ${chain}`),
   user.map((chain) => `-N ${chain}`),
   anyChain.map((chain) => `-F ${chain}`),
-  fc.constantFrom(':INPUT DROP [0:0]', ':OUTPUT ACCEPT [0:0]', '-P FORWARD DROP', '-X', '-Z AA'),
+  fc.constantFrom(':INPUT DROP [0:0]', ':OUTPUT ACCEPT [0:0]', '-P FORWARD DROP', '-Z AA'),
 );
 
 interface Case {
@@ -160,8 +160,11 @@ describe.skipIf(missing !== undefined)(
         const before = 'ruleset' in held ? held.ruleset : held.left;
         const applied = apply(before, text);
         const said = `case ${i}\n${state}\n${text}\n${result('said')}\n${'error' in applied ? applied.error : ''}`;
-        // iptables-nft 1.8.9 does not survive `-R` of a rule that came with the same input.
-        if (/RULE_REPLACE failed|Segmentation fault/.test(result('said'))) continue;
+        // iptables-nft drops what was to happen to a chain before it is emptied, so that `-D A -j B`, `-X B`, `-F A`
+        // fails. No patch empties a chain that late.
+        if (/CHAIN_DEL failed/.test(result('said')) && /^-X (?:.*\n)*?(?:-F|:)/m.test(text)) continue;
+        // Legacy takes what only iptables-nft gets wrong.
+        if ('error' in applied && applied.error.startsWith('iptables-nft would')) continue;
         expect(result('status') === '0\n', said).toBe('ruleset' in applied);
         const after = 'ruleset' in applied ? applied.ruleset : applied.left;
         expect(chainsOf(read(result('saved'))), said).toEqual(chainsOf(after));
@@ -193,7 +196,7 @@ describe.skipIf(missing !== undefined)(
         statements: [
           ...rules.map((rule) => ({ kind: 'append' as const, chain: 'AA', rule })),
           ...rules.map((rule) => ({ kind: 'append' as const, chain: 'BB', rule })),
-          ...rules.map((rule, i) => ({ kind: 'insert' as const, chain: 'AA', at: i + 1, rule })),
+          ...rules.map((rule) => ({ kind: 'insert' as const, chain: 'AA', at: 1, rule })),
           ...rules.map((rule) => ({ kind: 'delete' as const, chain: 'BB', rule })),
           { kind: 'delete-chain', chain: 'BB' },
         ],

@@ -161,7 +161,17 @@ describe('what iptables-restore refuses leaves the table as it was', () => {
     [
       ':AA - [0:0]\n-A AA -j DROP\n-D AA 1',
       4,
-      'iptables-nft miscounts the rules of a chain that the same input empties: AA',
+      'iptables-nft would miscount: rule 1 of AA came with the same input',
+    ],
+    [
+      '-I AA 2 -j DROP\n-I AA 2 -j DROP',
+      3,
+      'iptables-nft would miscount: rule 2 of AA came with the same input',
+    ],
+    [
+      '-A AA -j DROP\n-R AA 5 -j ACCEPT',
+      3,
+      'iptables-nft would miscount: rule 5 of AA came with the same input',
     ],
     ['-A AA -s 1.1.1.1 foo', 2, 'Bad argument: -s 1.1.1.1 foo'],
     ['-A AA -j DROP\nfoo', 3, 'not a line of iptables-save: "foo"'],
@@ -226,11 +236,11 @@ describe('time grows with state and input and no faster', () => {
       0,
     ],
     ['20,000 rules put first', large, numbers.map((i) => `-I AA ${ruleOf(i)}`), 40_000],
-    ['20,000 rules put in the middle', large, numbers.map((i) => `-I AA 10000 ${ruleOf(i)}`), 40_000],
+    ['20,000 rules put in the middle', large, numbers.map((i) => `-I AA ${10_000 + i} ${ruleOf(i)}`), 40_000],
     [
       'rules put in and deleted by turns',
       large,
-      numbers.flatMap((i) => [`-I AA 10000 ${ruleOf(i)}`, `-D AA ${ruleOf(19_999 - i)}`]),
+      numbers.flatMap((i) => [`-I AA ${i + 1} ${ruleOf(i)}`, `-D AA ${ruleOf(19_999 - i)}`]),
       20_000,
     ],
     [
