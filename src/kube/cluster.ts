@@ -197,6 +197,7 @@ function conflict(object: string, first: Origin, second: Origin): Diagnostic {
     object,
     field: ['metadata', 'name'],
     origin: second,
+    help: 'leave one of them out: the input has to be one cluster at one time',
   };
 }
 

@@ -54,7 +54,7 @@ export interface EndpointSlice {
   readonly origin: Origin;
 }
 
-export const SERVICE_NAME_LABEL = 'kubernetes.io/service-name';
+const SERVICE_NAME_LABEL = 'kubernetes.io/service-name';
 
 const ADDRESS_TYPES = ['IPv4', 'IPv6', 'FQDN'] as const;
 const NONE: readonly string[] = [];

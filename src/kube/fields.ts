@@ -10,11 +10,6 @@ export interface ObjectContext {
 
 export type JsonObject = Readonly<Record<string, unknown>>;
 
-/** Thrown by the readers below once the fault was reported: this object cannot be used. */
-export class UnusableObject extends Error {
-  override readonly name = 'UnusableObject';
-}
-
 /** Own property only: an object that holds `__proto__` or lacks `constructor` must not reach the prototype. */
 export function fieldOf(object: JsonObject, key: string): unknown {
   return Object.hasOwn(object, key) ? object[key] : undefined;
@@ -102,7 +97,7 @@ export function objectField(
 }
 
 /** The list at `key`; an empty one where it is missing or null. */
-export function listField(
+function listField(
   context: ObjectContext,
   object: JsonObject,
   key: string,

@@ -7,10 +7,9 @@ export {
 } from './cluster.ts';
 export type { Endpoint, EndpointSelection } from './endpoint-selection.ts';
 export type { EndpointSlice } from './endpoint-slice.ts';
-export { cidrContains, type IPAddress, type IPFamily, parseCIDR, parseIP } from './ip.ts';
+export { cidrContains, type IPAddress, type IPFamily, parseIP } from './ip.ts';
 export {
   type KubeProxyConfiguration,
-  overrideConfiguration,
   type ProxyMode,
   readKubeProxyConfiguration,
 } from './kube-proxy-configuration.ts';

@@ -53,7 +53,7 @@ export function parseIP(text: string): IPAddress | undefined {
 }
 
 /** The bytes of an address, 4 or 16; for arithmetic on what parseIP accepted. */
-export function ipBytes(address: IPAddress): number[] {
+function ipBytes(address: IPAddress): number[] {
   return ipaddr.parse(address.text).toByteArray();
 }
 

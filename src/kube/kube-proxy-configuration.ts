@@ -37,9 +37,9 @@ export interface KubeProxyConfiguration {
   readonly featureGates?: ReadonlyMap<string, boolean>;
 }
 
-export const CONFIGURATION_API_VERSION = 'kubeproxy.config.k8s.io/v1alpha1';
-export const PROXY_MODES: readonly ProxyMode[] = ['iptables', 'ipvs', 'nftables'];
-export const DETECT_LOCAL_MODES: readonly DetectLocalMode[] = [
+const CONFIGURATION_API_VERSION = 'kubeproxy.config.k8s.io/v1alpha1';
+const PROXY_MODES: readonly ProxyMode[] = ['iptables', 'ipvs', 'nftables'];
+const DETECT_LOCAL_MODES: readonly DetectLocalMode[] = [
   'ClusterCIDR',
   'NodeCIDR',
   'BridgeInterface',

@@ -3,7 +3,7 @@ import { enumField, type JsonObject, type ObjectContext } from './fields.ts';
 
 export type Protocol = 'TCP' | 'UDP' | 'SCTP';
 
-export const PROTOCOLS: readonly Protocol[] = ['TCP', 'UDP', 'SCTP'];
+const PROTOCOLS: readonly Protocol[] = ['TCP', 'UDP', 'SCTP'];
 
 /** The protocol of a port; TCP where none is given, as the API server fills it in. */
 export function readProtocol(context: ObjectContext, port: JsonObject, path: FieldPath): Protocol {

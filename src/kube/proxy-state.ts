@@ -185,6 +185,7 @@ function ofOneFamily(slice: EndpointSlice, version: KubeProxyVersion, report: Re
       checks
         ? `${address} is skipped: the slice is of address type ${addressType}`
         : `${address} in a slice of address type ${addressType}; kube-proxy ${version.text} does not check that and its rules would not load`,
+      checks ? undefined : `move it to a slice of address type ${family}`,
     );
     return false;
   });

@@ -172,6 +172,7 @@ function chooseNode(
         code: 'unknown-node',
         severity: 'warning',
         message: `no Node ${given} in the input, which has ${listNodes(cluster.nodes)}`,
+        help: 'name one of these with --node, or add the Node object: its addresses, zone and pod CIDRs are not known',
       });
     }
     return { name: given, node, byFallback: false };
@@ -285,6 +286,7 @@ function checkAgainstVersion(
       message: `kube-proxy ${version.text} takes CIDRs alone, not ${PRIMARY} (1.31 and later do)`,
       object: 'KubeProxyConfiguration',
       field: ['nodePortAddresses', 0],
+      help: 'list the networks instead, or pass --kube-version 1.31 or later',
       ...at,
     });
     return false;
