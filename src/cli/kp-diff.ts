@@ -111,12 +111,12 @@ async function readSides(
   const state = (name: 'expected' | 'actual') => {
     const side = sides[name];
     if (side?.kind !== 'manifests') return side?.state;
-    return compileSide(
-      side,
-      request,
-      sides[name === 'expected' ? 'actual' : 'expected'],
-      (message) => void messages[name].push(message),
-    );
+    const other = sides[name === 'expected' ? 'actual' : 'expected'];
+    const compiled = compileSide(side, request, other, (message) => void messages[name].push(message));
+    if (compiled !== undefined) {
+      messages[name] = messages[name].filter((message) => !compiled.isAnswered(message));
+    }
+    return compiled?.state;
   };
   const states = { expected: state('expected'), actual: state('actual') };
 

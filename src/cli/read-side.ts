@@ -1,6 +1,6 @@
 /** One side of kp-diff: whatever was named for it → the state of a node. */
 import { type CompileOptions, compile } from '../compile/index.ts';
-import type { Report } from '../diagnostics.ts';
+import type { Diagnostic, Report } from '../diagnostics.ts';
 import type { NodeState } from '../diff/index.ts';
 import { type Cluster, type FoundConfiguration, servicePortName } from '../kube/index.ts';
 import { locate, type RawInput, type Sources } from '../load/index.ts';
@@ -82,15 +82,22 @@ export async function readSide(
   return { kind: 'manifests', cluster, configuration, sources };
 }
 
+export interface CompiledSide {
+  readonly state: NodeState;
+  /** Whether a message about the input says nothing any more: the other side has the answer. */
+  readonly isAnswered: (diagnostic: Diagnostic) => boolean;
+}
+
 /**
  * What the node of the manifests should have, with what they leave open taken from the other side where that is
- * a dump; undefined, after an error, where that cannot be said. */
+ * a dump; undefined, after an error, where that cannot be said.
+ */
 export function compileSide(
   side: ManifestsSide,
   asked: CompileOptions,
   other: Side | undefined,
   report: Report,
-): NodeState | undefined {
+): CompiledSide | undefined {
   const { configuration } = side;
   const filled =
     other?.kind === 'rules' ? fillFromDump(side.cluster, asked, other.state.rulesets) : undefined;
@@ -102,7 +109,7 @@ export function compileSide(
   );
   if (compilation === undefined) return undefined;
   const { IPv4, IPv6 } = compilation.rules;
-  return {
+  const state: NodeState = {
     kind: 'manifests',
     rulesets: { ipv4: IPv4.kernel, ipv6: IPv6.kernel },
     owners: cluster.services.flatMap(({ namespace, name, ports }) =>
@@ -119,6 +126,12 @@ export function compileSide(
       ),
     ],
   };
+  const isAnswered = ({ code, object = '' }: Diagnostic) =>
+    filled !== undefined &&
+    // Where the configuration has none and the node does, that is a difference.
+    (code === 'no-cluster-cidr' ||
+      (code === 'no-cluster-ip' && filled.addressed.has(object.replace(/^Service /, ''))));
+  return { state, isAnswered };
 }
 
 /** Where manifests say something of a service port. */

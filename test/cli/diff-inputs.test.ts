@@ -111,6 +111,34 @@ describe('what an input is, is found from what it holds', () => {
   });
 });
 
+describe('what manifests leave open is taken from the dump, without a warning', () => {
+  test('no word of configuration is needed', async () => {
+    const { code, stdout, stderr } = await runDiff([join(manifests, 'cluster.yaml'), '-', ...NODE], {
+      stdin: v4,
+    });
+    expect([code, stderr]).toEqual([0, '']);
+    expect(stdout).toContain('assumed: cluster CIDR 10.244.0.0/16 (as in the dump)\n');
+  });
+
+  test('nfacct counters', async () => {
+    const { stdout: without } = await run([manifests, ...NODE, '--no-nfacct']);
+    const found = await runDiff([manifests, '-', ...NODE], { stdin: without });
+    expect([found.code, found.stderr]).toEqual([0, '']);
+  });
+
+  test('addresses and endpoints of a Service that was never applied', async () => {
+    const service =
+      'apiVersion: v1\nkind: Service\nmetadata: {name: hello1-service, namespace: cyclinder}\nspec:\n  ports: [{port: 8080}]\n';
+    const { stdout, stderr } = await runDiff(['-', at('dump.txt')], { stdin: service });
+    expect(stderr).toBe('');
+    expect(stdout).toContain(
+      'assumed: addresses and node ports of cyclinder/hello1-service (as in the dump)\n',
+    );
+    expect(stdout).toContain('assumed: endpoints of cyclinder/hello1-service: ');
+    expect(stdout).not.toMatch(/^cyclinder\/hello1-service: /m);
+  });
+});
+
 describe('what cannot be used ends with 2 and says why', () => {
   const refused = async (args: readonly string[], stdin = '') => {
     const { code, stdout, stderr } = await runDiff(args, { stdin });
