@@ -41,9 +41,10 @@ export function fillFromDump(
         configuration: found.configuration,
         version: found.version,
         node,
-        assumptions: found.assumptions.flatMap(({ about, text }) =>
-          about === 'nfacct' ? [] : [{ about, text }],
-        ),
+        assumptions: [
+          ...found.assumptions.flatMap(({ about, text }) => (about === 'nfacct' ? [] : [{ about, text }])),
+          ...(found.nodeName === undefined ? [{ about: 'node' as const, text: nodeWords(node) }] : []),
+        ],
         ...(found.interfaces === undefined ? {} : { interfaces: found.interfaces }),
       },
     },
