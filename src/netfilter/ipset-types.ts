@@ -1,0 +1,24 @@
+/** IP sets, as `ipset save` prints them and `ipset restore` takes them. Plain data. */
+
+export interface IpSet {
+  readonly name: string;
+  /** `hash:ip,port`, `bitmap:port` … */
+  readonly type: string;
+  /** Options of `create` in the order they were given, without the values that only the kernel knows. */
+  readonly options: readonly IpSetOption[];
+  /** In the order they were given; a set has no order. */
+  readonly members: readonly IpSetMember[];
+}
+
+/** `family inet`, `hashsize 1024`, `range 0-65535`; a flag such as `counters` has no value. */
+export interface IpSetOption {
+  readonly name: string;
+  readonly value?: string;
+}
+
+export interface IpSetMember {
+  /** `10.96.0.1,tcp:443`, `30080`, `fd00::1` */
+  readonly entry: string;
+  /** `timeout 30`, `comment "…"`, `nomatch`, `packets 0`, `bytes 0`. */
+  readonly options: readonly IpSetOption[];
+}
