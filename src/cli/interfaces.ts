@@ -35,25 +35,19 @@ export function readInterfacesFile(file: string): NetworkInterface[] {
       `--interfaces: ${file}${problem.line === undefined ? '' : `:${problem.line}`}: ${problem.message}`,
     );
   }
-  return interfaces.map(({ name, addresses }) =>
-    networkInterface(
-      file,
-      name,
-      // No service is ever reached by a link-local address (fe80::/10), and a dump of ip addr has many.
-      addresses.filter((address) => !/^fe[89ab]/i.test(address)),
-    ),
-  );
+  return interfaces.map(({ name, addresses }) => networkInterface(file, name, addresses));
 }
 
 function networkInterface(source: string, name: string, texts: readonly string[]): NetworkInterface {
   return {
     name,
     addresses: texts.map((text) => {
-      const [address = '', length] = text.split('/', 2);
+      const [address = '', length, ...rest] = text.split('/');
       const ip = parseIP(address);
       const bits = ip?.family === 'IPv6' ? 128 : 32;
       if (
         ip === undefined ||
+        rest.length > 0 ||
         (length !== undefined && !(/^\d{1,3}$/.test(length) && Number(length) <= bits))
       ) {
         throw new UsageError(

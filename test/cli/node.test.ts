@@ -58,7 +58,8 @@ describe('the node', () => {
     const { code, stdout, stderr } = await space.kpCompile(['@one.yaml', '--node', 'node-b']);
     expect({ code, stderr }).toEqual({
       code: 0,
-      stderr: 'warning: no Node node-b in the input, which has node-a\n',
+      stderr:
+        'warning: no Node node-b in the input, which has node-a\n  help: name one of these with --node, or add the Node object: its addresses, zone and pod CIDRs are not known\n',
     });
     expect(LOCAL.exec(stdout)?.[1]).toBe('10.244.2.10:8080');
     expect(stdout).toContain(
@@ -186,7 +187,13 @@ describe('the addresses of the node', () => {
     expect(await jumps([...everywhere, '--interfaces', '@addr.json'])).toEqual(['127.0.0.1', '192.168.7.7']);
     expect(
       await jumps(['--nodeport-addresses', 'fd00::/8,fe80::/10', '--interfaces', '@addr.json'], 'ipv6'),
-    ).toEqual(['fd00::7']);
+    ).toEqual(['fd00::7', 'fe80::7']);
+  });
+
+  test('are no link-local ones unless given', async () => {
+    expect(
+      await jumps(['--nodeport-addresses', 'fe80::/10', '--interface', 'eth0=fe80::1/64'], 'ipv6'),
+    ).toEqual(['fe80::1']);
   });
 
   test('are those of ip -o addr', async () => {
