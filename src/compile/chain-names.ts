@@ -5,24 +5,41 @@ import { hash } from 'node:crypto';
  * is compared with them. Source: servicePortChainSuffix and servicePortEndpointChainName of kube-proxy 1.19+.
  */
 
-const BASE32 = 'ABCDEFGHIJKLMNOPQRSTUVWXYZ234567';
+/** Character codes of the 32 digits. */
+const DIGITS: readonly number[] = [...'ABCDEFGHIJKLMNOPQRSTUVWXYZ234567'].map((digit) => digit.charCodeAt(0));
 
-/** Two characters of base32 for each ten bits. */
-const PAIRS: readonly string[] = Array.from(
-  { length: 1024 },
-  (_, bits) => BASE32.charAt(bits >> 5) + BASE32.charAt(bits & 31),
-);
+const SUFFIX_LENGTH = 16;
 
-/** The first 16 characters of base32(sha256(text)): ten bytes of the hash, twenty bits at a time. */
-export function chainSuffix(text: string): string {
-  const digest = hash('sha256', text, 'hex');
-  let suffix = '';
-  for (let at = 0; at < 20; at += 5) {
-    const bits = Number.parseInt(digest.slice(at, at + 5), 16);
-    suffix += (PAIRS[bits >> 10] ?? '') + (PAIRS[bits & 1023] ?? '');
-  }
-  return suffix;
+/**
+ * A function that puts the first 16 characters of base32(sha256(text)), ten bytes of the hash, behind a prefix.
+ * The name is made in one piece from its characters: names joined from parts took three times as long here,
+ * and cost again wherever they were compared and written (a large cluster has 100,000).
+ */
+function namesBehind(prefix: string): (text: string) => string {
+  const codes = [...prefix, ...'-'.repeat(SUFFIX_LENGTH)].map((character) => character.charCodeAt(0));
+  return (text) => {
+    const digest = hash('sha256', text, 'binary');
+    let at = prefix.length;
+    let bits = 0;
+    let count = 0;
+    for (let byte = 0; at < codes.length; byte++) {
+      bits = ((bits << 8) | digest.charCodeAt(byte)) & 0xffff;
+      for (count += 8; count >= 5; at++) {
+        count -= 5;
+        codes[at] = DIGITS[(bits >> count) & 31] ?? 0;
+      }
+    }
+    return String.fromCharCode(...codes);
+  };
 }
+
+/** The first 16 characters of base32(sha256(text)). */
+export const chainSuffix = namesBehind('');
+
+/** What names of endpoint chains start with. */
+export const ENDPOINT_PREFIX = 'KUBE-SEP-';
+
+const endpointName = namesBehind(ENDPOINT_PREFIX);
 
 export interface ServicePortChains {
   /** Endpoints under traffic policy Cluster. */
@@ -48,5 +65,5 @@ export function servicePortChains(servicePortName: string, protocol: string): Se
 
 /** `destination` is `address:port`, as kube-proxy of that version spells it. */
 export function endpointChain(servicePortName: string, protocol: string, destination: string): string {
-  return `KUBE-SEP-${chainSuffix(servicePortName + protocol + destination)}`;
+  return endpointName(servicePortName + protocol + destination);
 }

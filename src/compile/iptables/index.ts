@@ -8,8 +8,9 @@ import {
   nodePortJumps,
   postroutingRules,
 } from './fixed-rules.ts';
+import { orderByName } from './order-by-name.ts';
 import { comment, conntrack, jumpTo } from './rule.ts';
-import { serviceChains } from './service-chains.ts';
+import { addServiceChains } from './service-chains.ts';
 import { planServicePort } from './service-port-plan.ts';
 import {
   BUILT_IN_CHAINS,
@@ -41,7 +42,24 @@ export interface IptablesRules {
  * is that of the state: namespace, name, port name, protocol. `nfacct`: the counters' objects can be made.
  */
 export function compileIptables(state: ProxyState, options: { readonly nfacct: boolean }): IptablesRules {
-  const nfacct = options.nfacct && state.version.behaviour.nfacct;
+  const { filter, nat } = ownChains(state, options.nfacct && state.version.behaviour.nfacct);
+  const family = state.family === 'IPv4' ? 'ipv4' : 'ipv6';
+  const tables = [
+    { name: 'filter', chains: filter },
+    { name: 'nat', chains: nat },
+  ];
+  let kernel: Ruleset | undefined;
+  return {
+    payload: { family, tables },
+    get kernel() {
+      kernel ??= { family, tables: kernelTables(filter, nat) };
+      return kernel;
+    },
+  };
+}
+
+/** kube-proxy's own chains of both tables, in the order in which it writes them. */
+function ownChains(state: ProxyState, nfacct: boolean): { filter: Chain[]; nat: Chain[] } {
   const filter = new Map<string, Rule[]>(FILTER_CHAINS.map((chain) => [chain, []]));
   const nat = new Map<string, Rule[]>(NAT_CHAINS.map((chain) => [chain, []]));
   // kube-proxy leaves the chain alone where it has no rule for it.
@@ -59,31 +77,21 @@ export function compileIptables(state: ProxyState, options: { readonly nfacct: b
   for (const port of state.servicePorts) {
     const plan = planServicePort(port, state, { comments, nfacct });
     writeDispatch(plan, shared);
-    for (const chain of serviceChains(plan)) ofServices.push(chain);
+    addServiceChains(plan, ofServices);
   }
   nat.get(SERVICES)?.push(...nodePortJumps(state));
+  return { filter: chainsOf(filter), nat: [...chainsOf(nat), ...ofServices] };
+}
 
-  const family = state.family === 'IPv4' ? 'ipv4' : 'ipv6';
-  const filterChains = chainsOf(filter);
-  const natChains = [...chainsOf(nat), ...ofServices];
-  const firewall = filter.has(FIREWALL) ? [] : [{ name: FIREWALL, policy: undefined, rules: [] }];
-  return {
-    payload: {
-      family,
-      tables: [
-        { name: 'filter', chains: filterChains },
-        { name: 'nat', chains: natChains },
-      ],
-    },
-    kernel: {
-      family,
-      tables: [
-        kernelTable('filter', [...filterChains, ...firewall]),
-        kernelTable('mangle', []),
-        kernelTable('nat', natChains),
-      ],
-    },
-  };
+function kernelTables(filter: readonly Chain[], nat: readonly Chain[]): Table[] {
+  const firewall = filter.some(({ name }) => name === FIREWALL)
+    ? []
+    : [{ name: FIREWALL, policy: undefined, rules: [] }];
+  return [
+    kernelTable('filter', [...filter, ...firewall]),
+    kernelTable('mangle', []),
+    kernelTable('nat', nat),
+  ];
 }
 
 function chainsOf(chains: ReadonlyMap<string, readonly Rule[]>): Chain[] {
@@ -103,6 +111,5 @@ function kernelTable(name: 'filter' | 'mangle' | 'nat', own: readonly Chain[]): 
       }),
   }));
   const chains: Chain[] = [...own, { name: CANARY, policy: undefined, rules: [] }];
-  chains.sort((a, b) => (a.name < b.name ? -1 : a.name > b.name ? 1 : 0));
-  return { name, chains: [...builtIn, ...chains] };
+  return { name, chains: [...builtIn, ...orderByName(chains)] };
 }

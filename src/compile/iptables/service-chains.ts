@@ -2,46 +2,40 @@ import { cidrContains, type LocalDetector } from '../../kube/index.ts';
 import type { Chain, Match, Rule } from '../../netfilter/index.ts';
 import { balancingProbability } from '../probabilities.ts';
 import { ruleTo } from './dispatch-rules.ts';
-import { comment, host, jumpTo, network, ofType, protocolMatch } from './rule.ts';
-import type { EndpointTarget, ServicePortPlan } from './service-port-plan.ts';
+import type { EndpointChain } from './endpoint-chain.ts';
+import { comment, host, jumpTo, network, ofType } from './rule.ts';
+import type { ServicePortPlan } from './service-port-plan.ts';
 import { MARK_MASQ, PROXY_FIREWALL } from './well-known.ts';
 
-/**
- * A chain whose rules are made when they are asked for: a large cluster has hundreds of thousands of rules,
- * and a printer needs one chain at a time.
- */
-class ServiceChain<T> implements Chain {
+/** A chain whose rules are made when they are asked for: a printer needs one chain at a time. */
+class ServiceChain implements Chain {
   readonly name: string;
   readonly policy = undefined;
-  readonly #subject: T;
-  readonly #rulesOf: (subject: T) => Rule[];
+  readonly #plan: ServicePortPlan;
+  readonly #rulesOf: (plan: ServicePortPlan) => Rule[];
 
-  constructor(name: string, subject: T, rulesOf: (subject: T) => Rule[]) {
+  constructor(name: string, plan: ServicePortPlan, rulesOf: (plan: ServicePortPlan) => Rule[]) {
     this.name = name;
-    this.#subject = subject;
+    this.#plan = plan;
     this.#rulesOf = rulesOf;
   }
 
   get rules(): readonly Rule[] {
-    return this.#rulesOf(this.#subject);
+    return this.#rulesOf(this.#plan);
   }
 }
 
 /**
- * The chains of one service port and of its endpoints, in kube-proxy's order. Source: the second half of the
- * loop over service ports in syncProxyRules of the iptables proxier, 1.28 to 1.36.
+ * Adds the chains of one service port and of its endpoints, in kube-proxy's order. Source: the second half of
+ * the loop over service ports in syncProxyRules of the iptables proxier, 1.28 to 1.36.
  */
-export function serviceChains(plan: ServicePortPlan): Chain[] {
-  const chains: Chain[] = [];
+export function addServiceChains(plan: ServicePortPlan, chains: Chain[]): void {
   if (plan.cluster.length > 0)
     chains.push(new ServiceChain(plan.chains.clusterPolicy, plan, clusterPolicyRules));
   if (plan.local.length > 0) chains.push(new ServiceChain(plan.chains.localPolicy, plan, localPolicyRules));
   if (plan.usesExternal) chains.push(new ServiceChain(plan.chains.external, plan, externalRules));
   if (plan.usesFirewall) chains.push(new ServiceChain(plan.chains.firewall, plan, firewallRules));
-  for (const target of plan.reachable) {
-    chains.push(new ServiceChain(target.chain, { plan, target }, endpointRules));
-  }
-  return chains;
+  for (const chain of plan.reachable) chains.push(chain);
 }
 
 function clusterPolicyRules(plan: ServicePortPlan): Rule[] {
@@ -53,7 +47,7 @@ function localPolicyRules(plan: ServicePortPlan): Rule[] {
 }
 
 /** Masquerading of what came to the cluster IP from outside, then affinity, then balancing. */
-function policyRules(plan: ServicePortPlan, chain: string, targets: readonly EndpointTarget[]): Rule[] {
+function policyRules(plan: ServicePortPlan, chain: string, targets: readonly EndpointChain[]): Rule[] {
   const { port, state, name } = plan;
   const rules: Rule[] = [];
   if (plan.hasInternal && chain === plan.internalChain) {
@@ -61,7 +55,7 @@ function policyRules(plan: ServicePortPlan, chain: string, targets: readonly End
     if (state.masqueradeAll) rules.push(rule);
     else if (state.localDetector !== undefined) rules.push({ ...detect(state.localDetector, true), ...rule });
   }
-  const note = ({ endpoint }: EndpointTarget): Match[] =>
+  const note = ({ endpoint }: EndpointChain): Match[] =>
     plan.options.comments ? [comment(`${name} -> ${endpoint.destination}`)] : [];
   const seconds = port.affinitySeconds;
   if (seconds !== undefined) {
@@ -71,12 +65,12 @@ function policyRules(plan: ServicePortPlan, chain: string, targets: readonly End
         kind: 'recent',
         negated: false,
         action: 'rcheck',
-        name: target.chain,
+        name: target.name,
         seconds,
         reap: true,
         side: 'source',
       });
-      rules.push({ matches, target: jumpTo(target.chain) });
+      rules.push({ matches, target: jumpTo(target.name) });
     }
   }
   targets.forEach((target, index) => {
@@ -85,7 +79,7 @@ function policyRules(plan: ServicePortPlan, chain: string, targets: readonly End
       const probability = balancingProbability(index, targets.length);
       matches.push({ kind: 'statistic', mode: 'random', negated: false, probability });
     }
-    rules.push({ matches, target: jumpTo(target.chain) });
+    rules.push({ matches, target: jumpTo(target.name) });
   });
   return rules;
 }
@@ -133,29 +127,6 @@ function firewallRules({ port, state, name, chains }: ServicePortPlan): Rule[] {
   }
   rules.push({ matches: [comment(`other traffic to ${name} will be dropped by ${PROXY_FIREWALL}`)] });
   return rules;
-}
-
-interface EndpointSubject {
-  readonly plan: ServicePortPlan;
-  readonly target: EndpointTarget;
-}
-
-function endpointRules({ plan, target: { endpoint, chain } }: EndpointSubject): Rule[] {
-  const note: Match[] = plan.options.comments ? [comment(plan.name)] : [];
-  const matches: Match[] = [...note];
-  if (plan.port.affinitySeconds !== undefined) {
-    matches.push({ kind: 'recent', negated: false, action: 'set', name: chain, side: 'source' });
-  }
-  matches.push({ kind: plan.protocol });
-  return [
-    // A pod that reaches itself through the Service must not see its own address as the source.
-    { source: host(endpoint.sourceAddress), matches: note, target: jumpTo(MARK_MASQ) },
-    {
-      protocol: protocolMatch(plan.protocol),
-      matches,
-      target: { kind: 'DNAT', destinations: [endpoint.destination], random: false, persistent: false },
-    },
-  ];
 }
 
 /** The match for traffic of local pods, or (negated) for all other traffic. */

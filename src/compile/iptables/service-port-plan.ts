@@ -1,19 +1,14 @@
 import type { Endpoint, ProxyState, ServicePort } from '../../kube/index.ts';
 import type { Target } from '../../netfilter/index.ts';
 import { endpointChain, type ServicePortChains, servicePortChains } from '../chain-names.ts';
-import type { ProtocolName } from './rule.ts';
+import { EndpointChain, endpointParts } from './endpoint-chain.ts';
+import { comment, type ProtocolName } from './rule.ts';
 
 /** What all service ports of a state have in common. */
 export interface ServiceRuleOptions {
   /** Large clusters leave out the comments of balancing and endpoint rules. */
   readonly comments: boolean;
   readonly nfacct: boolean;
-}
-
-/** An endpoint and the chain that sends to it. */
-export interface EndpointTarget {
-  readonly endpoint: Endpoint;
-  readonly chain: string;
 }
 
 /**
@@ -37,9 +32,10 @@ export interface ServicePortPlan {
   readonly internalChain: string;
   /** Where traffic from outside goes in the end. */
   readonly externalPolicyChain: string;
-  readonly cluster: readonly EndpointTarget[];
-  readonly local: readonly EndpointTarget[];
-  readonly reachable: readonly EndpointTarget[];
+  /** Chains of the endpoints that are used under either policy, and of both. */
+  readonly cluster: readonly EndpointChain[];
+  readonly local: readonly EndpointChain[];
+  readonly reachable: readonly EndpointChain[];
   readonly refusal: { readonly comment: string; readonly target: Target };
 }
 
@@ -54,11 +50,11 @@ export function planServicePort(
   const chains = servicePortChains(name, protocol);
   const { cluster, local, reachable, hasAny } = port.endpoints;
   const noLocal = local.length === 0;
-  const targets = reachable.map((endpoint) => ({
-    endpoint,
-    chain: endpointChain(name, protocol, endpoint.destination),
-  }));
-  const targetsOf = (endpoints: readonly Endpoint[]): readonly EndpointTarget[] => {
+  const parts = endpointParts(port, protocol, options.comments ? [comment(name)] : []);
+  const targets = reachable.map(
+    (endpoint) => new EndpointChain(endpointChain(name, protocol, endpoint.destination), endpoint, parts),
+  );
+  const targetsOf = (endpoints: readonly Endpoint[]): readonly EndpointChain[] => {
     if (endpoints.length === targets.length || endpoints.length === 0)
       return endpoints.length === 0 ? [] : targets;
     const chosen = new Set(endpoints);
