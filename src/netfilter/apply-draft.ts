@@ -45,7 +45,7 @@ export function isTableName(name: string): boolean {
 }
 
 /** True for a chain of the kernel's own, as far as its table is one that iptables has. */
-export function isBuiltInChain(table: string, chain: string): boolean {
+function isBuiltInChain(table: string, chain: string): boolean {
   return BUILT_IN.get(table)?.includes(chain) ?? false;
 }
 

@@ -3,8 +3,11 @@ export { applyRestore } from './apply.ts';
 export type { TextFormat } from './detect.ts';
 export { describeFormat, detectFormat } from './detect.ts';
 export type { Match, Target } from './extensions/index.ts';
+export type { Backend } from './header-comment.ts';
 export type { InterfaceAddresses, IpAddr, IpAddrProblem } from './ip-addr.ts';
 export { parseIpAddr } from './ip-addr.ts';
+export type { IpSet, IpSetMember, IpSetOption } from './ipset-types.ts';
+export type { IpvsService, RealServer, VirtualServer } from './ipvs-types.ts';
 export type { ParsedSave, ParseOptions, TablePlace } from './parse.ts';
 export { parseIptablesSave } from './parse.ts';
 export { printRestore, restoreLine } from './print-restore.ts';
@@ -25,3 +28,5 @@ export type {
   Statement,
   Table,
 } from './ruleset.ts';
+export type { Dump, SplitOptions } from './split-dumps.ts';
+export { splitDumps } from './split-dumps.ts';

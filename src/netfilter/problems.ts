@@ -10,6 +10,7 @@ export type ParseProblemCode =
   | 'not-iptables-save'
   | 'empty-dump'
   | 'no-table-header'
+  | 'assumed-table'
   | 'no-commit'
   | 'duplicate-table'
   | 'mixed-families'

@@ -4,7 +4,7 @@
  */
 import { readFileSync } from 'node:fs';
 import { describe, expect, test } from 'vitest';
-import { parseIptablesSave } from '../../src/netfilter/index.ts';
+import { parseIptablesSave, splitDumps } from '../../src/netfilter/index.ts';
 import { savedText } from './support/rules.ts';
 import { sharedFiles } from './support/shared.ts';
 
@@ -72,19 +72,55 @@ describe.skipIf(dumps.length === 0)('what is odd about a dump is reported', () =
   });
 });
 
-describe.skipIf(dumps.length === 0)('a listing is refused by name', () => {
+describe.skipIf(dumps.length === 0)('what cannot be read is refused by name', () => {
   test.each([
-    ['19', 'this looks like the output of iptables -L, not like the output of iptables-save'],
-    ['21', 'this looks like the output of iptables -L, not like the output of iptables-save'],
-    ['26', 'this looks like the output of iptables -S, not like the output of iptables-save'],
-    ['28', 'this looks like the output of ipvsadm -Ln, not like the output of iptables-save'],
-    ['30', 'this looks like the output of ipvsadm -Ln, not like the output of iptables-save'],
-  ])('%s', (number, message) => {
-    const { ruleset, problems } = parseIptablesSave(dumpNumber(number));
-    expect(ruleset.tables).toEqual([]);
-    expect(problems).toHaveLength(1);
-    expect(problems[0]).toMatchObject({ code: 'not-iptables-save', severity: 'error', line: 1, message });
-    expect(problems[0]?.help).toContain('iptables-save');
+    [
+      '19',
+      2,
+      'this looks like the output of iptables -L without -v, which leaves out the interfaces of each rule',
+    ],
+    ['28', 1, 'this looks like the output of ipvsadm -Ln, not like the output of iptables-save'],
+    ['30', 1, 'this looks like the output of ipvsadm -Ln, not like the output of iptables-save'],
+  ])('%s', (number, line, message) => {
+    const found = splitDumps(dumpNumber(number));
+    expect(found).toHaveLength(1);
+    expect(found[0]?.ruleset.tables).toEqual([]);
+    expect(found[0]?.problems).toHaveLength(1);
+    expect(found[0]?.problems[0]).toMatchObject({
+      code: 'not-iptables-save',
+      severity: 'error',
+      line,
+      message,
+    });
+    expect(found[0]?.problems[0]?.help).toContain('iptables-save');
+  });
+});
+
+describe.skipIf(dumps.length === 0)('a listing that holds enough is read', () => {
+  test.each([
+    ['21', 'iptables -L', 20, 43],
+    ['26', 'iptables -S', 22, 44],
+  ])('%s', (number, format, chainCount, ruleCount) => {
+    const found = splitDumps(dumpNumber(number));
+    expect(found).toHaveLength(1);
+    expect(found[0]).toMatchObject({ format, family: 'ipv4', backend: undefined, line: 1 });
+    expect(found[0]?.problems.map(({ severity, code }) => `${severity} ${code}`)).toEqual([
+      'note assumed-table',
+    ]);
+    const chains = found[0]?.ruleset.tables.flatMap((table) => table.chains) ?? [];
+    expect(found[0]?.ruleset.tables.map(({ name }) => name)).toEqual(['nat']);
+    expect(chains).toHaveLength(chainCount);
+    expect(chains.flatMap(({ rules }) => rules)).toHaveLength(ruleCount);
+    expect(chains.flatMap(({ rules }) => rules).filter(({ unparsed }) => unparsed !== undefined)).toEqual([]);
+  });
+
+  test('and every save of the list is one dump, the same as the parser reads', () => {
+    for (const { text } of saves) {
+      const found = splitDumps(text);
+      expect(found).toHaveLength(1);
+      expect(found[0]?.ruleset).toEqual(parseIptablesSave(text).ruleset);
+      expect(found[0]?.problems).toEqual(parseIptablesSave(text).problems);
+    }
   });
 });
 
