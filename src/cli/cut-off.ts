@@ -3,7 +3,7 @@
  * same order: so it is known which chains are whole, which one may lack rules, and of which nothing is known.
  */
 import type { NodeState } from '../diff/index.ts';
-import type { Chain, Family, ParsedSave, Ruleset, Table } from '../netfilter/index.ts';
+import type { Chain, Dump, Family, Ruleset, Table } from '../netfilter/index.ts';
 
 export interface CutTable {
   readonly family: Family;
@@ -15,7 +15,7 @@ export interface CutTable {
 }
 
 /** The table in which the text ends, if it ends before a COMMIT. */
-export function cutTable({ ruleset, problems }: ParsedSave, family: Family): CutTable | undefined {
+export function cutTable({ ruleset, problems }: Dump, family: Family): CutTable | undefined {
   const cut = problems.some(({ code, message }) => code === 'no-commit' && message.endsWith('the text ends'));
   const table = cut ? ruleset.tables.at(-1) : undefined;
   if (table === undefined) return undefined;

@@ -2,10 +2,11 @@
 import type { Diagnostic, Report } from '../diagnostics.ts';
 import type { NodeState } from '../diff/index.ts';
 import {
+  type Backend,
+  type Dump,
   type Family,
-  type ParsedSave,
-  parseIptablesSave,
   type Ruleset,
+  splitDumps,
   type Table,
 } from '../netfilter/index.ts';
 import { type CutTable, cutTable, describeCut } from './cut-off.ts';
@@ -17,16 +18,14 @@ export interface ReadRules {
   readonly cuts: readonly CutTable[];
 }
 
-type Backend = 'legacy' | 'nft';
-
-interface ParsedFile {
+interface ParsedDump {
   readonly file: string;
   readonly family: Family;
   readonly backend: Backend | undefined;
   readonly tables: readonly Table[];
 }
 
-/** Problems after which nothing that a file says can be used. */
+/** Problems after which nothing that a dump says can be used. */
 const REFUSED: ReadonlySet<string> = new Set([
   'not-iptables-save',
   'empty-dump',
@@ -34,42 +33,45 @@ const REFUSED: ReadonlySet<string> = new Set([
   'no-table-header',
 ]);
 
+interface Found {
+  readonly file: string;
+  readonly dump: Dump;
+  /** undefined where nothing shows it. */
+  readonly family: Family | undefined;
+}
+
 /**
- * Parses files of one node into one state; undefined, after an error, where one of them cannot be used. Files of
- * the same family add their tables; the same tables from both back ends are kept apart.
+ * Parses files of one node into one state; undefined, after an error, where one of them cannot be used. A file may
+ * hold several dumps. Those of the same family add their tables; the same tables from both back ends are kept apart.
  */
 export function readRules(
   files: readonly RulesFile[],
   wanted: Family | undefined,
   report: Report,
 ): ReadRules | undefined {
-  const codes = new Set<string>();
-  const cuts: CutTable[] = [];
-  const parsed = files.map(({ file, text, family }) => {
-    const save = parseIptablesSave(text, family === undefined ? {} : { family });
-    for (const { code, severity, message, line, help } of save.problems) {
-      report({ code, severity, message, place: { file, line }, ...(help === undefined ? {} : { help }) });
-      codes.add(code);
+  const found: Found[] = [];
+  let refused = false;
+  for (const rules of files) {
+    const dumps = splitDumps(rules.text, rules.family === undefined ? {} : { family: rules.family });
+    const usable = dumps.filter(({ problems }) => !problems.some(({ code }) => REFUSED.has(code)));
+    if (usable.length === 0) refused = true;
+    for (const { problems } of dumps) reportProblems(problems, rules.file, usable.length > 0, report);
+    for (const dump of usable) {
+      found.push({ file: rules.file, dump, family: rules.family ?? shownFamily(rules.text, dump) });
     }
-    return { file, text, save, known: family ?? shownFamily(text, save) };
-  });
-  if ([...codes].some((code) => REFUSED.has(code))) return undefined;
-  const complete = parsed.map(({ file, text, save, known }): ParsedFile => {
-    const family =
-      known ??
-      assumedFamily(
-        file,
-        wanted,
-        parsed.map((other) => other.known),
-        report,
-      );
-    const cut = cutTable(save, family);
+  }
+  if (refused) return undefined;
+  const cuts: CutTable[] = [];
+  const known = found.map(({ family }) => family);
+  const complete = found.map(({ file, dump, family: shown }): ParsedDump => {
+    const family = shown ?? assumedFamily(file, wanted, known, report);
+    const cut = cutTable(dump, family);
     if (cut !== undefined) {
       cuts.push(cut);
       const message = describeCut(cut);
       report({ code: 'cut-off', severity: 'warning', message, place: { file }, help: 'take the dump again' });
     }
-    return { file, family, backend: backendOf(text), tables: save.ruleset.tables };
+    return { file, family, backend: dump.backend, tables: dump.ruleset.tables };
   });
   const merged = merge(complete, report);
   if (merged === undefined) return undefined;
@@ -81,14 +83,27 @@ export function readRules(
       owners: [],
       assumptions: [],
       ...(Object.keys(otherBackend).length > 0 && { otherBackend }),
-      ...(codes.has('legacy-tables-present') && { legacyTablesPresent: true }),
+      ...(found.some(({ dump }) => dump.hasLegacyTables) && { legacyTablesPresent: true }),
     },
     cuts,
   };
 }
 
+/** What makes a dump useless is an error only where the file holds no other one. */
+function reportProblems(problems: Dump['problems'], file: string, hasOther: boolean, report: Report): void {
+  for (const { code, severity, message, line, help } of problems) {
+    report({
+      code,
+      severity: hasOther && REFUSED.has(code) ? 'warning' : severity,
+      message,
+      place: { file, line },
+      ...(help === undefined ? {} : { help }),
+    });
+  }
+}
+
 /** The family that a header or an address shows; a flushed node's dump without its header shows none. */
-function shownFamily(text: string, { ruleset }: ParsedSave): Family | undefined {
+function shownFamily(text: string, { ruleset }: Dump): Family | undefined {
   const header = /^[>\s]*#\s*Generated by ip6?tables/m.test(text);
   const shown = ruleset.tables.some(({ chains }) =>
     chains.some(({ rules }) =>
@@ -117,17 +132,10 @@ function assumedFamily(
   return family;
 }
 
-/** The nft back end says so since 1.8.4; who says nothing there is the other one. */
-function backendOf(text: string): Backend | undefined {
-  const header = /^[>\s]*#\s*Generated by .*$/m.exec(text)?.[0];
-  if (header === undefined) return undefined;
-  return /nf_tables|xtables|tables-nft-save/.test(header) ? 'nft' : 'legacy';
-}
-
 type Rulesets = Partial<Record<Family, Ruleset>>;
 
 function merge(
-  files: readonly ParsedFile[],
+  files: readonly ParsedDump[],
   report: Report,
 ): { readonly rulesets: Rulesets; readonly otherBackend: Rulesets } | undefined {
   const rulesets: Rulesets = {};
@@ -159,9 +167,9 @@ function twoFiles(file: string, family: Family, table: string): Diagnostic {
   return {
     code: 'table-given-twice',
     severity: 'error',
-    message: `another file holds the table ${table} of ${family} as well`,
+    message: `the table ${table} of ${family} was given already`,
     place: { file },
-    help: 'the files of one side are one node: give each family, or each table, once',
+    help: 'the files of one side are one node: give each table once, or once for each back end',
   };
 }
 
