@@ -5,12 +5,15 @@ import {
   type KubeProxyVersion,
   nodeIPs,
   type ProxyMode,
+  type ProxyState,
   proxyStates,
   reportUnknowns,
   resolveSettings,
   type SettingsRequest,
 } from '../kube/index.ts';
+import type { IpSet, VirtualServer } from '../netfilter/index.ts';
 import { compileIptables, type IptablesRules } from './iptables/index.ts';
+import { compileIpvs, ipvsSysctls, type Sysctl } from './ipvs/index.ts';
 
 export { chainSuffix } from './chain-names.ts';
 export { type IptablesRules, NFACCT_OBJECTS } from './iptables/index.ts';
@@ -30,6 +33,19 @@ export interface Compilation {
   readonly primaryFamily: IPFamily;
   readonly assumptions: readonly string[];
   readonly rules: Readonly<Record<IPFamily, IptablesRules>>;
+  /** In ipvs mode: what there is beside the rules. */
+  readonly ipvs?: IpvsArtefacts;
+}
+
+/** Sets, virtual servers and addresses of both families, and what goes for the whole node. */
+export interface IpvsArtefacts {
+  readonly sets: Readonly<Record<IPFamily, readonly IpSet[]>>;
+  readonly virtualServers: Readonly<Record<IPFamily, readonly VirtualServer[]>>;
+  /** On the dummy interface kube-ipvs0. */
+  readonly addresses: Readonly<Record<IPFamily, readonly string[]>>;
+  readonly sysctls: readonly Sysctl[];
+  /** Seconds, as `ipvsadm --set` takes them; 0 leaves the kernel's. */
+  readonly timeouts: { readonly tcp: number; readonly tcpFin: number; readonly udp: number };
 }
 
 /**
@@ -42,17 +58,26 @@ export interface Compilation {
 export function compile(cluster: Cluster, options: CompileOptions, report: Report): Compilation | undefined {
   const settings = resolveSettings(cluster, options, report);
   if (settings === undefined) return undefined;
-  if (settings.mode !== 'iptables') {
+  if (settings.mode === 'nftables') {
     report({
       code: 'unsupported-mode',
       severity: 'error',
-      message: `the configuration asks for ${settings.mode} mode; rules of iptables mode alone are known here`,
+      message: `the configuration asks for ${settings.mode} mode; rules of the modes iptables and ipvs alone are known here`,
       help: 'to compile those all the same, pass --proxy-mode iptables',
     });
     return undefined;
   }
   const states = proxyStates(cluster, settings, report);
   reportUnknowns(cluster, states, settings, report);
+  const common = {
+    mode: settings.mode,
+    version: settings.version,
+    nodeName: settings.nodeName,
+    primaryFamily: nodeIPs(settings.node, settings.configuration).primary,
+  };
+  if (settings.mode === 'ipvs') {
+    return { ...common, assumptions: settings.assumptions, ...compileBothIpvs(states) };
+  }
   const nfacct = options.nfacct ?? true;
   const assumptions = [...settings.assumptions];
   if (settings.version.behaviour.nfacct) {
@@ -61,28 +86,28 @@ export function compile(cluster: Cluster, options: CompileOptions, report: Repor
     );
   }
   return {
-    mode: settings.mode,
-    version: settings.version,
-    nodeName: settings.nodeName,
-    primaryFamily: nodeIPs(settings.node, settings.configuration).primary,
+    ...common,
     assumptions,
-    rules: whenAsked((family) => compileIptables(states[family], { nfacct })),
+    rules: {
+      IPv4: compileIptables(states.IPv4, { nfacct }),
+      IPv6: compileIptables(states.IPv6, { nfacct }),
+    },
   };
 }
 
-/** What each family has is made when it is asked for, once: often that is one family alone. */
-function whenAsked<T>(make: (family: IPFamily) => T): Readonly<Record<IPFamily, T>> {
-  const made: Partial<Record<IPFamily, T>> = {};
-  const get = (family: IPFamily): T => {
-    made[family] ??= make(family);
-    return made[family];
-  };
+function compileBothIpvs(
+  states: Readonly<Record<IPFamily, ProxyState>>,
+): Pick<Compilation, 'rules'> & { readonly ipvs: IpvsArtefacts } {
+  const of = { IPv4: compileIpvs(states.IPv4), IPv6: compileIpvs(states.IPv6) };
+  const { tcpTimeout, tcpFinTimeout, udpTimeout } = states.IPv4.ipvs;
   return {
-    get IPv4() {
-      return get('IPv4');
-    },
-    get IPv6() {
-      return get('IPv6');
+    rules: of,
+    ipvs: {
+      sets: { IPv4: of.IPv4.sets, IPv6: of.IPv6.sets },
+      virtualServers: { IPv4: of.IPv4.virtualServers, IPv6: of.IPv6.virtualServers },
+      addresses: { IPv4: of.IPv4.addresses, IPv6: of.IPv6.addresses },
+      sysctls: ipvsSysctls(states),
+      timeouts: { tcp: tcpTimeout, tcpFin: tcpFinTimeout, udp: udpTimeout },
     },
   };
 }

@@ -13,6 +13,7 @@ import {
   stringListField,
 } from './fields.ts';
 import { type IPAddress, parseCIDR, parseIP } from './ip.ts';
+import { type IpvsSettings, readIpvsSettings } from './ipvs-settings.ts';
 
 export type ProxyMode = 'iptables' | 'ipvs' | 'nftables';
 export type DetectLocalMode = 'ClusterCIDR' | 'NodeCIDR' | 'BridgeInterface' | 'InterfaceNamePrefix';
@@ -35,6 +36,8 @@ export interface KubeProxyConfiguration {
   readonly nodePortAddresses?: readonly string[];
   readonly tcpBeLiberal?: boolean;
   readonly featureGates?: ReadonlyMap<string, boolean>;
+  /** Of the block ipvs: what was set there. */
+  readonly ipvs?: Partial<IpvsSettings>;
 }
 
 const CONFIGURATION_API_VERSION = 'kubeproxy.config.k8s.io/v1alpha1';
@@ -126,6 +129,7 @@ export function readKubeProxyConfiguration(
     nodePortAddresses: readNodePortAddresses(context, value),
     tcpBeLiberal: booleanField(context, conntrack, 'tcpBeLiberal', ['conntrack']),
     featureGates: readFeatureGates(context, value),
+    ipvs: readIpvsSettings(context, value),
   });
 }
 
@@ -153,7 +157,13 @@ export function overrideConfiguration(
   override: KubeProxyConfiguration,
 ): KubeProxyConfiguration {
   const featureGates = new Map([...(base.featureGates ?? []), ...(override.featureGates ?? [])]);
-  return { ...base, ...override, ...(featureGates.size > 0 ? { featureGates } : {}) };
+  const ipvs = { ...base.ipvs, ...override.ipvs };
+  return {
+    ...base,
+    ...override,
+    ...(featureGates.size > 0 ? { featureGates } : {}),
+    ...(Object.keys(ipvs).length > 0 ? { ipvs } : {}),
+  };
 }
 
 type Defined<T> = { [K in keyof T]: Exclude<T[K], undefined> };

@@ -29,6 +29,10 @@ export interface KubeProxyBehaviour {
   readonly zeroNodePortAddresses: 'by length' | 'by text';
   /** nodePortAddresses may be `["primary"]`. */
   readonly nodePortAddressesPrimary: boolean;
+  /** ipvs mode: traffic from the node to a load-balancer IP whose source ranges leave it out is dropped. */
+  readonly ipvsOutFilter: boolean;
+  /** ipvs mode: KUBE-IPVS-FILTER lets external IPs under policy Local through. */
+  readonly ipvsFilterKnowsLocalExternalIPs: boolean;
   readonly featureGates: Readonly<Record<string, FeatureGate>>;
 }
 
@@ -63,6 +67,8 @@ const NEWEST: KubeProxyBehaviour = {
   endpointSliceIgnoredBy: [HEADLESS],
   zeroNodePortAddresses: 'by length',
   nodePortAddressesPrimary: true,
+  ipvsOutFilter: true,
+  ipvsFilterKnowsLocalExternalIPs: true,
   featureGates: {
     AllowServiceExternalIPs: { default: true, stage: 'deprecated' },
     LoadBalancerIPMode: LOCKED,
@@ -166,6 +172,12 @@ const HISTORY: readonly Change[] = [
       featureGates: { LoadBalancerIPMode: ALPHA, ServiceTrafficDistribution: ABSENT },
     },
   },
+  {
+    since: 30,
+    what: 'ipvs: KUBE-IPVS-FILTER returns for KUBE-EXTERNAL-IP-LOCAL',
+    before: { ipvsFilterKnowsLocalExternalIPs: false },
+  },
+  { since: 29, what: 'ipvs: chain KUBE-IPVS-OUT-FILTER', before: { ipvsOutFilter: false } },
   {
     since: 29,
     what: 'conntrack.tcpBeLiberal; load-balancer ipMode (alpha)',

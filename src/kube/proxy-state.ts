@@ -6,6 +6,7 @@ import type { EndpointSlice } from './endpoint-slice.ts';
 import { gateIsOn } from './feature-gates.ts';
 import { report as reportAt } from './fields.ts';
 import { type IPAddress, type IPFamily, joinHostPort } from './ip.ts';
+import { DEFAULT_IPVS_SETTINGS, type IpvsSettings } from './ipvs-settings.ts';
 import type { KubeProxyConfiguration } from './kube-proxy-configuration.ts';
 import type { KubeProxyVersion } from './kube-proxy-version.ts';
 import { type LocalDetector, localDetector } from './local-detection.ts';
@@ -52,6 +53,9 @@ export interface ProxyState {
   readonly masqueradeBit: number;
   readonly localhostNodePorts: boolean;
   readonly tcpBeLiberal: boolean;
+  /** Addresses of all interfaces of the node, of both families, lo among them. */
+  readonly interfaceAddresses: readonly IPAddress[];
+  readonly ipvs: IpvsSettings;
 }
 
 const DEFAULT_MASQUERADE_BIT = 14;
@@ -233,6 +237,8 @@ function proxyState(
     localhostNodePorts:
       family === 'IPv4' && (configuration.localhostNodePorts ?? true) && addresses.containsIPv4Loopback,
     tcpBeLiberal: version.behaviour.honoursTcpBeLiberal && (configuration.tcpBeLiberal ?? false),
+    interfaceAddresses: interfaces.flatMap((each) => each.addresses),
+    ipvs: { ...DEFAULT_IPVS_SETTINGS, ...configuration.ipvs },
   };
 }
 
@@ -283,6 +289,7 @@ function withEndpoints(
   const gates = configuration.featureGates ?? new Map<string, boolean>();
   return {
     ...port,
+    localEndpoints: endpoints.filter(({ local }) => local),
     endpoints: selectEndpoints(endpoints, {
       usesCluster: uses.cluster,
       usesLocal: uses.local,

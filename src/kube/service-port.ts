@@ -29,10 +29,12 @@ export interface ServicePort {
   /** Reachable by more than its cluster IP: a node port, an external IP or a load-balancer IP. */
   readonly externallyAccessible: boolean;
   readonly endpoints: EndpointSelection;
+  /** All endpoints on this node, usable or not. */
+  readonly localEndpoints: readonly Endpoint[];
 }
 
 /** All that is known of a service port before its endpoints are chosen. */
-export type ServicePortWithoutEndpoints = Omit<ServicePort, 'endpoints'>;
+export type ServicePortWithoutEndpoints = Omit<ServicePort, 'endpoints' | 'localEndpoints'>;
 
 /**
  * The service ports of a Service in one family; none where it has no cluster IP of that family.
