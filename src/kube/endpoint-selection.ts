@@ -44,8 +44,9 @@ const isDraining = (endpoint: Endpoint) => endpoint.serving && endpoint.terminat
 export function selectEndpoints(all: readonly Endpoint[], rules: SelectionRules): EndpointSelection {
   let cluster: readonly Endpoint[] = [];
   if (rules.usesCluster) {
-    const ready = all.filter((endpoint) => endpoint.ready);
-    cluster = nearest(ready, rules);
+    const isReady = (endpoint: Endpoint) => endpoint.ready;
+    // Usually all are: then there need not be a second list.
+    cluster = nearest(all.every(isReady) ? all : all.filter(isReady), rules);
     if (cluster.length === 0) cluster = all.filter(isDraining);
   }
   if (!rules.usesLocal) return { cluster, local: [], reachable: cluster, hasAny: cluster.length > 0 };

@@ -193,7 +193,7 @@ function endpoint(context: ObjectContext, item: JsonObject, index: number): Slic
     );
   }
   const conditions = objectField(context, item, 'conditions', path) ?? {};
-  const at = [...path, 'conditions'];
+  const at: FieldPath = ['endpoints', index, 'conditions'];
   const hints = objectField(context, item, 'hints', path);
   return {
     address,

@@ -212,9 +212,9 @@ function proxyState(
   let totalEndpoints = 0;
   const ports: ServicePort[] = [];
   for (const service of services) {
-    const ofService = slices.get(`${service.namespace}/${service.name}`) ?? [];
     const specs = servicePorts(service, family, version, configuration);
     if (specs.length === 0) continue;
+    const ofService = slices.get(`${service.namespace}/${service.name}`) ?? [];
     const hintsCount = hintsOfServiceCount(service, settings);
     specs.sort((a, b) => compareText(a.portName, b.portName) || compareText(a.protocol, b.protocol));
     for (const port of specs) {
@@ -250,23 +250,17 @@ function endpointsOf(
   { nodeName, version }: NodeSettings,
 ): Endpoint[] {
   const { endpointAddress, endpointSource, duplicateEndpoints } = version.behaviour;
-  const byDestination = new Map<string, Endpoint>();
+  const endpoints: Endpoint[] = [];
   for (const slice of slices) {
     if (slice.addressType !== family) continue;
     for (const slicePort of slice.ports) {
       if (slicePort.name !== port.portName || slicePort.protocol !== port.protocol) continue;
       for (const endpoint of slice.endpoints) {
         const address = endpointAddress === 'canonical' ? endpoint.canonicalAddress : endpoint.address;
-        const destination = joinHostPort(address, slicePort.port);
-        const local = nodeName !== '' && endpoint.nodeName === nodeName;
-        if (byDestination.has(destination)) {
-          const replaces = duplicateEndpoints === 'local' ? local : !endpoint.terminating;
-          if (!replaces) continue;
-        }
-        byDestination.set(destination, {
-          destination,
+        endpoints.push({
+          destination: joinHostPort(address, slicePort.port),
           sourceAddress: endpointSource === 'canonical' ? endpoint.canonicalAddress : endpoint.address,
-          local,
+          local: nodeName !== '' && endpoint.nodeName === nodeName,
           ready: endpoint.ready,
           serving: endpoint.serving,
           terminating: endpoint.terminating,
@@ -276,7 +270,26 @@ function endpointsOf(
       }
     }
   }
-  return [...byDestination.values()].sort((a, b) => compareText(a.destination, b.destination));
+  endpoints.sort((a, b) => compareText(a.destination, b.destination));
+  return withoutDuplicates(endpoints, duplicateEndpoints);
+}
+
+/** Of endpoints with the same destination, which the sort has left in the order of slices, one is kept. */
+function withoutDuplicates(
+  sorted: Endpoint[],
+  duplicateEndpoints: NodeSettings['version']['behaviour']['duplicateEndpoints'],
+): Endpoint[] {
+  const isDuplicate = (endpoint: Endpoint, index: number) =>
+    endpoint.destination === sorted[index - 1]?.destination;
+  if (!sorted.some(isDuplicate)) return sorted;
+  const kept: Endpoint[] = [];
+  for (const endpoint of sorted) {
+    if (endpoint.destination !== kept.at(-1)?.destination) kept.push(endpoint);
+    else if (duplicateEndpoints === 'local' ? endpoint.local : !endpoint.terminating) {
+      kept[kept.length - 1] = endpoint;
+    }
+  }
+  return kept;
 }
 
 function withEndpoints(

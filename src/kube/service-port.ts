@@ -60,27 +60,28 @@ export function servicePorts(
   const externalTrafficPossible =
     service.type === 'LoadBalancer' || service.type === 'NodePort' || service.externalIPs.length > 0;
   const externalPolicyLocal = externalTrafficPossible && service.externalTrafficPolicy === 'Local';
-  const common = {
+  // The gate empties the list that rules are made from, and nothing else (1.36).
+  const usedExternalIPs = gateIsOn(version, gates, 'AllowServiceExternalIPs') ? externalIPs : [];
+  const ranges = sourceRanges(service, family, version);
+  const healthCheckNodePort =
+    service.type === 'LoadBalancer' && externalPolicyLocal ? service.healthCheckNodePort : 0;
+  // Field by field: a spread of what the ports have in common takes 2 µs, longer than all the rest.
+  return service.ports.map((port) => ({
     namespace: service.namespace,
     serviceName: service.name,
-    clusterIP: clusterIP.ip.text,
-    // The gate empties the list that rules are made from, and nothing else (1.36).
-    externalIPs: gateIsOn(version, gates, 'AllowServiceExternalIPs') ? externalIPs : [],
-    loadBalancerVIPs,
-    sourceRanges: sourceRanges(service, family, version),
-    healthCheckNodePort:
-      service.type === 'LoadBalancer' && externalPolicyLocal ? service.healthCheckNodePort : 0,
-    affinitySeconds: service.affinitySeconds,
-    internalPolicyLocal: service.internalTrafficPolicy === 'Local',
-    externalPolicyLocal,
-  };
-  return service.ports.map((port) => ({
-    ...common,
     portName: port.name,
     protocol: port.protocol,
     servicePortName: servicePortName(service.namespace, service.name, port.name),
+    clusterIP: clusterIP.ip.text,
     port: port.port,
     nodePort: port.nodePort,
+    externalIPs: usedExternalIPs,
+    loadBalancerVIPs,
+    sourceRanges: ranges,
+    healthCheckNodePort,
+    affinitySeconds: service.affinitySeconds,
+    internalPolicyLocal: service.internalTrafficPolicy === 'Local',
+    externalPolicyLocal,
     externallyAccessible: port.nodePort !== 0 || loadBalancerVIPs.length > 0 || externalIPs.length > 0,
   }));
 }
@@ -111,8 +112,14 @@ function sourceRanges(
   return ranges.map(({ given, cidr }) => ({ text: canonical ? cidr.text : given, cidr }));
 }
 
+/** As most Services of a large cluster: then there is nothing to say about other addresses. */
+function hasOnlyClusterIPs({ externalIPs, loadBalancerIPs, sourceRanges }: Service): boolean {
+  return externalIPs.length === 0 && loadBalancerIPs.length === 0 && sourceRanges.length === 0;
+}
+
 /** What surprises people about a Service's addresses: those of a family that it does not have. */
 export function reportUnusedAddresses(service: Service, report: Report): void {
+  if (hasOnlyClusterIPs(service)) return;
   const context = { object: `Service ${service.namespace}/${service.name}`, origin: service.origin, report };
   const families = new Set(service.clusterIPs.map(({ family }) => family));
   const tell = (kind: string, path: readonly (string | number)[], text: string, family: IPFamily) =>
@@ -152,6 +159,7 @@ export function reportUnusedAddresses(service: Service, report: Report): void {
  * leading zero for an octal number (xtables_numeric_to_ipaddr), where kube-proxy takes it for a decimal one.
  */
 export function reportOctalAddresses(service: Service, version: KubeProxyVersion, report: Report): void {
+  if (hasOnlyClusterIPs(service)) return;
   const context = { object: `Service ${service.namespace}/${service.name}`, origin: service.origin, report };
   const { serviceAddresses, sourceRanges } = version.behaviour;
   const check = (given: string, path: readonly (string | number)[]) => {
