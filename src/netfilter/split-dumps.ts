@@ -54,13 +54,17 @@ export function splitDumps(text: string, options: SplitOptions = {}): readonly D
     // A listing without an address is of the family of its neighbours: the same command printed it.
     const told = section.kind === 'save' ? section.family : families[i];
     const neighbour = section.kind === 'save' ? undefined : (before?.family ?? families.find(Boolean));
-    const dump = readSection(section, options, options.family ?? told ?? neighbour);
+    const dump = readSection(section, options, told ?? options.family ?? neighbour);
     const merged = before && merge(before, dump, section.isNamed);
     if (merged === undefined) dumps.push(dump);
     else dumps[dumps.length - 1] = merged;
   }
   return dumps.length === 0 ? [saved(text, 1, options, undefined)] : dumps;
 }
+
+/** An address with two colons that is no hardware address, or a name that IPv6 alone has. */
+const IPV6 =
+  /\s!?(?!(?:[\da-f]{2}:){5}[\da-f]{2}(?:\s|$))[\da-f]*:[\da-f:]*:[\da-f:.]*(?:\/\S+)?(?:\s|$)|icmp6|ipv6-icmp|--mask ffff:/i;
 
 /** The family of a listing's addresses, comments aside; undefined where it has none. */
 function toldFamily(section: Section): Family | undefined {
@@ -69,8 +73,7 @@ function toldFamily(section: Section): Family | undefined {
   for (const line of section.lines) {
     const end = line.search(/"|\/\*/);
     const text = end < 0 ? line : line.slice(0, end);
-    if (/\s!?[0-9a-f]*:[0-9a-f:]*:[0-9a-f:.]*(?:\/\S+)?(?:\s|$)|icmp6|ipv6-icmp|--mask ffff:/.test(text))
-      return 'ipv6';
+    if (IPV6.test(text)) return 'ipv6';
     if (/\s!?\d+\.\d+\.\d+\.\d+/.test(text)) family = 'ipv4';
   }
   return family;

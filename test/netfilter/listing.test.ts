@@ -242,6 +242,15 @@ describe('iptables -S', () => {
     ]);
   });
 
+  test('a hardware address is none of IPv6', () => {
+    const text = '-P FORWARD ACCEPT\n-A FORWARD -m mac --mac-source 00:11:22:33:44:55 -j DROP\n';
+    expect(only(text).family).toBe('ipv4');
+    expect(only(text, { family: 'ipv6' }).family).toBe('ipv6');
+    expect(only('-P FORWARD ACCEPT\n-A FORWARD -s fd00::/8 -j DROP\n', { family: 'ipv4' }).family).toBe(
+      'ipv6',
+    );
+  });
+
   test('with CRLF and quoted lines', () => {
     const dump = only('> -P FORWARD DROP\r\n> -N A\r\n> -A FORWARD -j A\r\n');
     expect(savedText(dump.ruleset)).toBe(
