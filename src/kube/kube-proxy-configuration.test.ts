@@ -62,6 +62,7 @@ winkernel: {enableDSR: false, forwardHealthCheckVip: false, networkName: "", roo
     value: {
       bindAddress: { family: 'IPv4', text: '0.0.0.0' },
       clusterCIDRs: ['10.244.0.0/16'],
+      ipvs: { strictARP: false },
       masqueradeAll: false,
       tcpBeLiberal: false,
     },
