@@ -13,10 +13,11 @@ import {
 } from '../kube/index.ts';
 import type { IpSet, VirtualServer } from '../netfilter/index.ts';
 import { compileIptables, type IptablesRules } from './iptables/index.ts';
-import { compileIpvs, ipvsSysctls, type Sysctl } from './ipvs/index.ts';
+import { compileIpvs, ipvsSysctls, type Sysctl, type VirtualServerOwner } from './ipvs/index.ts';
 
 export { chainSuffix } from './chain-names.ts';
 export { type IptablesRules, NFACCT_OBJECTS } from './iptables/index.ts';
+export { type VirtualServerOwner, virtualServerKey } from './ipvs/index.ts';
 
 export interface CompileOptions extends SettingsRequest {
   /** Whether kube-proxy can make nfacct objects (1.31 and later use them); true, as on ordinary nodes. */
@@ -43,6 +44,10 @@ export interface IpvsArtefacts {
   readonly virtualServers: Readonly<Record<IPFamily, readonly VirtualServer[]>>;
   /** On the dummy interface kube-ipvs0. */
   readonly addresses: Readonly<Record<IPFamily, readonly string[]>>;
+  /** Which service port each virtual server is for, by virtualServerKey. */
+  readonly owners: ReadonlyMap<string, VirtualServerOwner>;
+  /** Virtual servers inside are none of kube-proxy's business. */
+  readonly excludeCIDRs: readonly string[];
   readonly sysctls: readonly Sysctl[];
   /** Seconds, as `ipvsadm --set` takes them; 0 leaves the kernel's. */
   readonly timeouts: { readonly tcp: number; readonly tcpFin: number; readonly udp: number };
@@ -106,6 +111,8 @@ function compileBothIpvs(
       sets: { IPv4: of.IPv4.sets, IPv6: of.IPv6.sets },
       virtualServers: { IPv4: of.IPv4.virtualServers, IPv6: of.IPv6.virtualServers },
       addresses: { IPv4: of.IPv4.addresses, IPv6: of.IPv6.addresses },
+      owners: new Map([...of.IPv4.owners, ...of.IPv6.owners]),
+      excludeCIDRs: states.IPv4.ipvs.excludeCIDRs,
       sysctls: ipvsSysctls(states),
       timeouts: { tcp: tcpTimeout, tcpFin: tcpFinTimeout, udp: udpTimeout },
     },

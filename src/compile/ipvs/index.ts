@@ -1,7 +1,7 @@
 import type { IPFamily, ProxyState } from '../../kube/index.ts';
 import type { IpSet, Ruleset, VirtualServer } from '../../netfilter/index.ts';
 import { ipvsRules } from './rules.ts';
-import { ipvsServices } from './services.ts';
+import { ipvsServices, type VirtualServerOwner } from './services.ts';
 import { ipSets } from './sets.ts';
 
 /** What kube-proxy programs for one family in ipvs mode. */
@@ -12,7 +12,11 @@ export interface IpvsFamily {
   readonly virtualServers: readonly VirtualServer[];
   /** Addresses on kube-ipvs0, /32 or /128 each. */
   readonly addresses: readonly string[];
+  /** By virtualServerKey. */
+  readonly owners: ReadonlyMap<string, VirtualServerOwner>;
 }
+
+export { type VirtualServerOwner, virtualServerKey } from './services.ts';
 
 /** Compiles one family. */
 export function compileIpvs(state: ProxyState): IpvsFamily {
@@ -22,6 +26,7 @@ export function compileIpvs(state: ProxyState): IpvsFamily {
     sets: ipSets(services.entries, state.family),
     virtualServers: services.virtualServers,
     addresses: services.boundAddresses,
+    owners: services.owners,
   };
 }
 

@@ -16,6 +16,17 @@ export interface OutFilter {
   readonly port: number;
 }
 
+/** Which service port a virtual server is for, and as what. */
+export interface VirtualServerOwner {
+  readonly servicePortName: string;
+  readonly kind: 'cluster IP' | 'external IP' | 'load-balancer IP' | 'node port';
+}
+
+/** The key of a virtual server among others: `tcp 10.96.0.1 443`. */
+export function virtualServerKey(protocol: string, address: string, port: number): string {
+  return `${protocol} ${address} ${port}`;
+}
+
 /** What the service ports of one family come to in ipvs mode. */
 export interface IpvsServices {
   readonly entries: SetEntries;
@@ -23,6 +34,8 @@ export interface IpvsServices {
   /** Addresses on kube-ipvs0, each once. */
   readonly boundAddresses: readonly string[];
   readonly outFilters: readonly OutFilter[];
+  /** By virtualServerKey. */
+  readonly owners: ReadonlyMap<string, VirtualServerOwner>;
 }
 
 /**
@@ -34,6 +47,7 @@ export function ipvsServices(state: ProxyState): IpvsServices {
   const virtualServers = new Map<string, VirtualServer>();
   const bound = new Set<string>();
   const outFilters: OutFilter[] = [];
+  const owners = new Map<string, VirtualServerOwner>();
   const nodeIPs = nodePortIPs(state);
   // Addresses on other interfaces are local already; a second time, on kube-ipvs0, they would be taken down
   // together with the Service (1.28 and later look).
@@ -46,9 +60,15 @@ export function ipvsServices(state: ProxyState): IpvsServices {
       if (known === undefined) entries.set(set, new Set([entry]));
       else known.add(entry);
     };
-    const serve = (address: string, number: number, endpoints: readonly Endpoint[]) => {
-      const server = virtualServer(port, state, protocol, address, number, endpoints);
-      virtualServers.set(`${protocol} ${address} ${number}`, server);
+    const serve = (
+      kind: VirtualServerOwner['kind'],
+      address: string,
+      number: number,
+      endpoints: readonly Endpoint[],
+    ) => {
+      const key = virtualServerKey(protocol, address, number);
+      virtualServers.set(key, virtualServer(port, state, protocol, address, number, endpoints));
+      owners.set(key, { servicePortName: port.servicePortName, kind });
     };
     const external = chosenEndpoints(port, port.externalPolicyLocal);
 
@@ -58,13 +78,13 @@ export function ipvsServices(state: ProxyState): IpvsServices {
     }
 
     insert('KUBE-CLUSTER-IP', `${port.clusterIP},${protocol}:${port.port}`);
-    serve(port.clusterIP, port.port, chosenEndpoints(port, port.internalPolicyLocal));
+    serve('cluster IP', port.clusterIP, port.port, chosenEndpoints(port, port.internalPolicyLocal));
     bound.add(port.clusterIP);
 
     for (const address of port.externalIPs) {
       const set = port.externalPolicyLocal ? 'KUBE-EXTERNAL-IP-LOCAL' : 'KUBE-EXTERNAL-IP';
       insert(set, `${address},${protocol}:${port.port}`);
-      serve(address, port.port, external);
+      serve('external IP', address, port.port, external);
       if (!onOtherInterfaces.has(address)) bound.add(address);
     }
 
@@ -81,7 +101,7 @@ export function ipvsServices(state: ProxyState): IpvsServices {
           insert('KUBE-LOAD-BALANCER-SOURCE-IP', `${entry},${address}`);
         } else outFilters.push({ address, protocol, port: port.port });
       }
-      serve(address, port.port, external);
+      serve('load-balancer IP', address, port.port, external);
       if (!onOtherInterfaces.has(address)) bound.add(address);
     }
 
@@ -89,7 +109,7 @@ export function ipvsServices(state: ProxyState): IpvsServices {
       // Without an address of the node kube-proxy leaves out all that follows, the health check port too.
       if (nodeIPs.length === 0) continue;
       insertNodePort(port, protocol, nodeIPs, insert);
-      for (const { text } of nodeIPs) serve(text, port.nodePort, external);
+      for (const { text } of nodeIPs) serve('node port', text, port.nodePort, external);
     }
     if (port.healthCheckNodePort !== 0) {
       insert('KUBE-HEALTH-CHECK-NODE-PORT', String(port.healthCheckNodePort));
@@ -99,7 +119,13 @@ export function ipvsServices(state: ProxyState): IpvsServices {
     const ips = entries.get('KUBE-IPVS-IPS') ?? new Set();
     entries.set('KUBE-IPVS-IPS', ips.add(address));
   }
-  return { entries, virtualServers: [...virtualServers.values()], boundAddresses: [...bound], outFilters };
+  return {
+    entries,
+    virtualServers: [...virtualServers.values()],
+    boundAddresses: [...bound],
+    outFilters,
+    owners,
+  };
 }
 
 function insertNodePort(
