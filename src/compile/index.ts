@@ -93,10 +93,7 @@ export function compile(cluster: Cluster, options: CompileOptions, report: Repor
   return {
     ...common,
     assumptions,
-    rules: {
-      IPv4: compileIptables(states.IPv4, { nfacct }),
-      IPv6: compileIptables(states.IPv6, { nfacct }),
-    },
+    rules: whenAsked((family) => compileIptables(states[family], { nfacct })),
   };
 }
 
@@ -115,6 +112,23 @@ function compileBothIpvs(
       excludeCIDRs: states.IPv4.ipvs.excludeCIDRs,
       sysctls: ipvsSysctls(states),
       timeouts: { tcp: tcpTimeout, tcpFin: tcpFinTimeout, udp: udpTimeout },
+    },
+  };
+}
+
+/** What each family has is made when it is asked for, once: often that is one family alone. */
+function whenAsked<T>(make: (family: IPFamily) => T): Readonly<Record<IPFamily, T>> {
+  const made: Partial<Record<IPFamily, T>> = {};
+  const get = (family: IPFamily): T => {
+    made[family] ??= make(family);
+    return made[family];
+  };
+  return {
+    get IPv4() {
+      return get('IPv4');
+    },
+    get IPv6() {
+      return get('IPv6');
     },
   };
 }
