@@ -40,7 +40,7 @@ export function readBalancing(rules: readonly Rule[], family: Family): Balancing
     const recent = rule.matches.find((match) => match.kind === 'recent');
     if (chain === MARK_MASQ) {
       const condition = conditions(rule, family).join(' ');
-      if (isRandom(rule)) strange.push(rule);
+      if (isRandom(rule) || isGoto(rule)) strange.push(rule);
       else if (affinity.size === 0 && shares.size === 0) masquerade.set(condition, rule);
       // The same condition once more, further down, changes nothing.
       else if (!masquerade.has(condition)) strange.push(rule);
@@ -74,9 +74,9 @@ function shareOf(rule: Rule, family: Family): number | undefined {
   const chance = rule.matches.find(
     (match): match is Extract<Match, { kind: 'statistic' }> => match.kind === 'statistic',
   );
-  if (parts.length > 1 || chance === undefined || chance.mode !== 'random' || chance.negated)
-    return undefined;
-  return Math.round(chance.probability * TWO_31) / TWO_31;
+  if (parts.length > 1 || chance === undefined || chance.mode !== 'random') return undefined;
+  const taken = Math.round(chance.probability * TWO_31) / TWO_31;
+  return chance.negated ? 1 - taken : taken;
 }
 
 /** Equal up to what rounding to the kernel's 31 bits can make of it. */
@@ -87,7 +87,7 @@ export function sameShare(a: number, b: number): boolean {
 export function sameBalancing(expected: Balancing, actual: Balancing, family: Family): boolean {
   return (
     sameKeys(expected.masquerade, actual.masquerade) &&
-    sameKeys(expected.affinity, actual.affinity) &&
+    sameOrder(expected.affinity, actual.affinity) &&
     [...expected.affinity].every(([chain, { match }]) => actual.affinity.get(chain)?.match === match) &&
     sameKeys(expected.shares, actual.shares) &&
     [...expected.shares].every(([chain, { share }]) =>
@@ -99,6 +99,16 @@ export function sameBalancing(expected: Balancing, actual: Balancing, family: Fa
       (rule, i) => behaviourKey(rule, family) === behaviourKey(actual.strange[i] ?? rule, family),
     )
   );
+}
+
+/** Of two endpoints that remember a client, the first one gets it. */
+export function sameOrder(a: ReadonlyMap<string, unknown>, b: ReadonlyMap<string, unknown>): boolean {
+  const other = [...b.keys()];
+  return a.size === b.size && [...a.keys()].every((key, i) => key === other[i]);
+}
+
+function isGoto({ target }: Rule): boolean {
+  return target?.kind === 'jump' && target.goto;
 }
 
 function sameKeys(a: ReadonlyMap<string, unknown>, b: ReadonlyMap<string, unknown>): boolean {

@@ -1,9 +1,10 @@
-import type { Family, Rule } from '../netfilter/index.ts';
+import type { Rule } from '../netfilter/index.ts';
 import type { Balancing } from './balancing-chain.ts';
-import { sameShare } from './balancing-chain.ts';
+import { sameOrder, sameShare } from './balancing-chain.ts';
 import type { RuleLine } from './comparison.ts';
 import { type FindingCollector, problem } from './findings.ts';
 import type { Names } from './names.ts';
+import { without } from './ordinary-chain.ts';
 import { behaviourKey, jumpOf } from './rule-key.ts';
 import { isEndpointChain, serviceChainParts } from './scope.ts';
 import { ruleLine, ruleLines, rulesOf, type View } from './view.ts';
@@ -171,6 +172,14 @@ function explainAffinity(
     });
     found.add(owner, problem('session-affinity', message, lines(changed), now));
   }
+  const ordered = missing.length + surplus.length === 0 && expected.affinity.size === actual.affinity.size;
+  if (ordered && !sameOrder(expected.affinity, actual.affinity)) {
+    const message = 'session affinity: of two endpoints that remember a client, another one gets it';
+    found.add(
+      owner,
+      problem('session-affinity', message, lines([...expected.affinity]), lines([...actual.affinity])),
+    );
+  }
   // Affinity to an endpoint that has no share any more is part of that endpoint's being surplus or missing.
 }
 
@@ -308,20 +317,4 @@ function explainExternal(
       owner,
       problem('external-policy', 'external traffic goes another way than it should', ...lines),
     );
-}
-
-/** Rules of the first that the second has not, by what they do. */
-function without(rules: readonly Rule[], others: readonly Rule[], family: Family): Rule[] {
-  const counts = new Map<string, number>();
-  for (const rule of others) {
-    const key = behaviourKey(rule, family);
-    counts.set(key, (counts.get(key) ?? 0) + 1);
-  }
-  return rules.filter((rule) => {
-    if (rule.target === undefined && rule.unparsed === undefined) return false;
-    const key = behaviourKey(rule, family);
-    const count = counts.get(key) ?? 0;
-    if (count > 0) counts.set(key, count - 1);
-    return count === 0;
-  });
 }

@@ -2,9 +2,9 @@ import type { Family, Rule } from '../netfilter/index.ts';
 import type { Problem, ProblemCode } from './comparison.ts';
 import { type FindingCollector, problem } from './findings.ts';
 import { type CommentWords, type Names, readComment } from './names.ts';
-import { differsInOrderOnly } from './ordinary-chain.ts';
+import { differsInOrderOnly, sameBehaviour, without } from './ordinary-chain.ts';
 import { jumpOf } from './rule-key.ts';
-import type { GroupDifference, SharedDifference, Traffic } from './shared-chain.ts';
+import { type GroupDifference, type SharedDifference, type Traffic, trafficOf } from './shared-chain.ts';
 import { ruleLines, rulesOf, type View } from './view.ts';
 
 /** Words for what differs in the chains that lead to service ports or refuse their traffic. */
@@ -28,7 +28,7 @@ export function explainShared(
     const owner = ownerOf(group.expected) ?? ownerOf(group.actual);
     found.add(owner, explainGroup(place, group, expected.family, names, owner));
   }
-  if (difference.wide !== 'same') found.add(undefined, explainWide(place, difference, expected, actual));
+  if (difference.wide !== 'same') explainWide(place, difference, expected, actual, names, found);
 }
 
 function explainGroup(
@@ -153,19 +153,55 @@ function kindOf(expected: Rule | undefined, actual: Rule | undefined): CommentWo
   return first ?? (actual && readComment(actual)?.kind);
 }
 
+/** Rules that are not for one destination and port: the jump to KUBE-NODEPORTS, and what should not be there. */
 function explainWide(
   { table, chain }: Place,
   difference: SharedDifference,
   expected: View,
   actual: View,
-): Problem {
+  names: Names,
+  found: FindingCollector,
+): void {
+  const { family } = expected;
   const isJump = (rule: Rule) => jumpOf(rule) === 'KUBE-NODEPORTS';
-  const left = rulesOf(expected, table, chain).filter(isJump);
-  const right = rulesOf(actual, table, chain).filter(isJump);
-  const lines = [
-    ruleLines(left, table, chain, expected.family),
-    ruleLines(right, table, chain, actual.family),
-  ] as const;
+  const isOther = (rule: Rule) => !isJump(rule) && trafficOf(rule) === undefined && rule.target !== undefined;
+  const [left, right] = [rulesOf(expected, table, chain), rulesOf(actual, table, chain)];
+  const jumps = [left.filter(isJump), right.filter(isJump)] as const;
+  if (difference.wide === 'order' || !sameBehaviour(...jumps, family)) {
+    found.add(undefined, explainJumps({ table, chain }, difference, ...jumps, family));
+  }
+  const others = [left.filter(isOther), right.filter(isOther)] as const;
+  const missing = without(others[0], others[1], family);
+  const surplus = without(others[1], others[0], family);
+  for (const rule of surplus) {
+    const owner = names.ownerOfRule(rule);
+    const message =
+      owner === undefined
+        ? `${chain} has a rule that does not belong there`
+        : `a rule for it in ${chain} takes other traffic than it should`;
+    found.add(owner, problem('rules-differ', message, [], ruleLines([rule], table, chain, family)));
+  }
+  for (const rule of missing) {
+    const message = `${chain} lacks a rule`;
+    found.add(
+      names.ownerOfRule(rule),
+      problem('rules-differ', message, ruleLines([rule], table, chain, family)),
+    );
+  }
+  if (missing.length + surplus.length === 0 && !sameBehaviour(...others, family)) {
+    const lines = others.map((rules) => ruleLines(rules, table, chain, family));
+    found.add(undefined, problem('rule-order', `the rules of ${chain} are in another order`, ...lines));
+  }
+}
+
+function explainJumps(
+  { table, chain }: Place,
+  difference: SharedDifference,
+  left: readonly Rule[],
+  right: readonly Rule[],
+  family: Family,
+): Problem {
+  const lines = [ruleLines(left, table, chain, family), ruleLines(right, table, chain, family)] as const;
   if (difference.wide === 'order') {
     return problem(
       'rule-order',

@@ -1,17 +1,39 @@
 import { canonicalRule, type Family, type Match, type Rule } from '../netfilter/index.ts';
 
-/** Comments say nothing to the kernel, and nfacct counts packets without deciding about them. */
-function matters(match: Match): boolean {
-  return match.kind !== 'comment' && match.kind !== 'nfacct';
+/**
+ * The match as far as it decides about packets, in one spelling. Comments say nothing to the kernel, nfacct
+ * counts packets, and `-m tcp` without options asks what `-p tcp` asked.
+ */
+function decisive(match: Match, { protocol }: Rule): Match | undefined {
+  switch (match.kind) {
+    case 'comment':
+    case 'nfacct':
+      return undefined;
+    case 'tcp':
+    case 'udp':
+    case 'sctp':
+      return Object.keys(match).length === 1 && protocol?.protocol === match.kind && !protocol.negated
+        ? undefined
+        : match;
+    case 'statistic':
+      return match.mode === 'random' && match.negated
+        ? { ...match, negated: false, probability: 1 - match.probability }
+        : match;
+    default:
+      return match;
+  }
+}
+
+function decisiveMatches(rule: Rule): readonly Match[] {
+  const { matches } = rule;
+  if (matches.every((match) => decisive(match, rule) === match)) return matches;
+  return matches.flatMap((match) => decisive(match, rule) ?? []);
 }
 
 /** Two rules with equal keys do the same to every packet. */
 export function behaviourKey(rule: Rule, family: Family): string {
-  const { matches } = rule;
-  for (const match of matches) {
-    if (!matters(match)) return canonicalRule({ ...rule, matches: matches.filter(matters) }, family);
-  }
-  return canonicalRule(rule, family);
+  const matches = decisiveMatches(rule);
+  return canonicalRule(matches === rule.matches ? rule : { ...rule, matches }, family);
 }
 
 export function targetKey(rule: Rule, family: Family): string {
@@ -28,7 +50,7 @@ export function conditions(rule: Rule, family: Family): string[] {
     ...(outInterface === undefined ? [] : [{ outInterface, matches: [] }]),
     ...(protocol === undefined ? [] : [{ protocol, matches: [] }]),
     ...(fragment === undefined ? [] : [{ fragment, matches: [] }]),
-    ...rule.matches.filter(matters).map((match) => ({ matches: [match] })),
+    ...decisiveMatches(rule).map((match) => ({ matches: [match] })),
     ...(rule.unparsed === undefined ? [] : [{ unparsed: rule.unparsed, matches: [] }]),
   ];
   return parts.map((part) => canonicalRule(part, family)).filter((text) => text !== '');

@@ -10,7 +10,7 @@ export interface SharedChain {
   readonly groups: ReadonlyMap<string, readonly Rule[]>;
   /** Rules that are not for one destination and port: the jumps to KUBE-NODEPORTS. */
   readonly wide: readonly Rule[];
-  /** Groups that have rules behind the first wide rule. */
+  /** Groups whose first rule stands behind a wide one. */
   readonly behindWide: ReadonlySet<string>;
 }
 
@@ -46,9 +46,10 @@ export function readSharedChain(chain: Chain | undefined): SharedChain {
     }
     const key = trafficKey(traffic);
     const group = groups.get(key);
-    if (group === undefined) groups.set(key, [rule]);
-    else group.push(rule);
-    if (wide.length > 0) behindWide.add(key);
+    if (group === undefined) {
+      groups.set(key, [rule]);
+      if (wide.length > 0) behindWide.add(key);
+    } else group.push(rule);
   }
   return { groups, wide, behindWide };
 }

@@ -1,7 +1,7 @@
 import type { Chain, Family } from '../netfilter/index.ts';
 import { type Balancing, readBalancing, sameBalancing } from './balancing-chain.ts';
 import { builtInJumps, compareJumps, type JumpDifference } from './jumps.ts';
-import { sameBehaviour } from './ordinary-chain.ts';
+import { sameChain } from './ordinary-chain.ts';
 import { isBuiltIn, isProxyChain, isServiceChain, serviceChainParts } from './scope.ts';
 import { compareShared, readSharedChain, type SharedDifference } from './shared-chain.ts';
 import type { TableView, View } from './view.ts';
@@ -88,7 +88,7 @@ export function compareTable(
       const pair = { expected: readBalancing(before, family), actual: readBalancing(other.rules, family) };
       if (!sameBalancing(pair.expected, pair.actual, family)) balancing.set(chain, pair);
     } else if (
-      !sameBehaviour(rules, ofInterest(chain, other, options), family) ||
+      !sameChain(rules, ofInterest(chain, other, options), family) ||
       (options.scope === 'all' && policy !== other.policy)
     ) {
       ordinary.add(chain);

@@ -1,7 +1,6 @@
 import type { Finding, Problem, ProblemCode } from './comparison.ts';
 import { commentOf, jumpOf } from './rule-key.ts';
 import { isProxyChain, isServiceChain, modeOfChain } from './scope.ts';
-import { trafficOf } from './shared-chain.ts';
 import { rulesOf, type View } from './view.ts';
 
 /** Causes that explain all differences at once, so that they are told once. */
@@ -15,15 +14,18 @@ export function hiddenMatches(actual: View): string | undefined {
     (rule) =>
       rule.destination !== undefined && rule.protocol !== undefined && isServiceChain(jumpOf(rule) ?? ''),
   );
-  const without = dispatch.filter((rule) => trafficOf(rule) === undefined);
-  const forward = rulesOf(actual, 'filter', 'KUBE-FORWARD').some(
-    (rule) =>
-      commentOf(rule) === 'kubernetes forwarding rules' &&
-      rule.target?.kind === 'ACCEPT' &&
-      !rule.matches.some(({ kind }) => kind === 'mark' || kind === 'unknown'),
+  const ofPorts = new Set(['tcp', 'udp', 'sctp', 'multiport', 'unknown']);
+  const without = dispatch.filter(({ matches }) => !matches.some(({ kind }) => ofPorts.has(kind)));
+  const accepting = rulesOf(actual, 'filter', 'KUBE-FORWARD').filter(
+    (rule) => commentOf(rule) === 'kubernetes forwarding rules' && rule.target?.kind === 'ACCEPT',
   );
-  // One such rule may have been written by hand; that all of them are like this is the printer's doing.
-  if (without.length === 0 || (without.length < dispatch.length && !forward)) return undefined;
+  const hidden = accepting.some(
+    ({ matches }) => !matches.some(({ kind }) => kind === 'mark' || kind === 'unknown'),
+  );
+  // One such rule may have been written by hand. That several are like this and none is otherwise, or that marks
+  // are missing as well, is the printer's doing.
+  const printed = accepting.length > 0 ? hidden : without.length > 1 && without.length === dispatch.length;
+  if (without.length === 0 || !printed) return undefined;
   const byTraffic = new Map<string, number>();
   for (const { destination, protocol } of without) {
     const key = `${destination?.address ?? ''}/${protocol?.protocol ?? ''}`;
