@@ -2,7 +2,9 @@ import type { Family, Ruleset } from '../netfilter/index.ts';
 import type { ComparedFamily, Comparison, Finding } from './comparison.ts';
 import { explainBalancing, explainOrdinary, type Sides } from './explain-chains.ts';
 import { explainShared } from './explain-dispatch.ts';
+import { explainIpvs } from './explain-ipvs.ts';
 import { collectFindings, type FindingCollector, problem } from './findings.ts';
+import { compareIpvs, type IpvsDifference, type IpvsState } from './ipvs-difference.ts';
 import { gatherNames, type Names, type ServicePortOwner } from './names.ts';
 import { isServiceChain } from './scope.ts';
 import { compareTable, type TableDifference } from './table-difference.ts';
@@ -25,6 +27,8 @@ export interface NodeState {
   readonly owners: readonly ServicePortOwner[];
   /** What was assumed to make this state. */
   readonly assumptions: readonly string[];
+  /** Virtual servers, sets and addresses, where this side has any of them. */
+  readonly ipvs?: IpvsState;
 }
 
 export interface CompareOptions {
@@ -69,7 +73,10 @@ function compareFamily(
   options: CompareOptions,
 ): FamilyResult {
   const differences = familyDifferences(family, expected, actual, options);
+  const ipvs = compareIpvs(family, expected.ipvs, actual.ipvs);
   if (typeof differences === 'string') {
+    if (ipvs !== undefined && ipvs.compared.length > 0)
+      return compareIpvsAlone(differences, ipvs, expected, actual);
     return {
       findings: [],
       notes: [],
@@ -82,7 +89,12 @@ function compareFamily(
     notes.push({ family, problems: [problem(code, message)] });
 
   const servicePorts = new Set([...ownersOf(left, names), ...ownersOf(right, names)]).size;
-  const summary = { family, tables: tables.map(({ table }) => table), servicePorts, left: compared };
+  const summary = {
+    family,
+    tables: [...tables.map(({ table }) => table), ...(ipvs?.compared ?? [])],
+    servicePorts,
+    left: compared,
+  };
   const hidden = hiddenMatches(right);
   if (hidden !== undefined && hiddenMatches(left) === undefined) {
     return { findings: [], notes, compared: summary, incomparable: hidden };
@@ -112,6 +124,8 @@ function compareFamily(
   const found = collectFindings(family, names);
   for (const difference of tables) explainTable(difference, left, right, names, found);
   explainLifecycle(left, right, names, tables, found);
+  if (ipvs !== undefined)
+    explainIpvs(ipvs, expected.ipvs ?? {}, found, (message) => note('draining', message));
   const partial = tables.flatMap((table) => [...table.partial].map((chain) => `${table.table}/${chain}`));
   if (partial.length > 0) {
     note(
@@ -128,6 +142,33 @@ function compareFamily(
     );
   }
   return { findings: [...findings, ...found.findings()], notes, compared: summary };
+}
+
+/** A family of which only virtual servers, sets or addresses were dumped. */
+function compareIpvsAlone(
+  reason: string,
+  ipvs: IpvsDifference,
+  expected: NodeState,
+  actual: NodeState,
+): FamilyResult {
+  const { family } = ipvs;
+  const names = gatherNames([], [...expected.owners, ...actual.owners]);
+  const found = collectFindings(family, names);
+  const notes: Finding[] = [];
+  explainIpvs(ipvs, expected.ipvs ?? {}, found, (message) =>
+    notes.push({ family, problems: [problem('draining', message)] }),
+  );
+  const isOf = (key: string) => key.includes(':') === (family === 'ipv6');
+  const ports = new Set(
+    [...(expected.ipvs?.owners ?? [])].flatMap(([key, owner]) =>
+      isOf(key) ? [`${key.split(' ')[0]} ${owner.servicePortName}`] : [],
+    ),
+  );
+  return {
+    findings: found.findings(),
+    notes,
+    compared: { family, tables: ipvs.compared, servicePorts: ports.size, left: [reason] },
+  };
 }
 
 export interface FamilyDifferences {

@@ -35,6 +35,8 @@ export interface Finding {
 }
 
 export type ProblemCode =
+  | 'address-missing'
+  | 'address-surplus'
   | 'another-mode'
   | 'both-backends'
   | 'chain-missing'
@@ -43,6 +45,7 @@ export type ProblemCode =
   | 'dispatch-missing'
   | 'dispatch-surplus'
   | 'dispatch-wrong'
+  | 'draining'
   | 'endpoint-missing'
   | 'endpoint-share'
   | 'endpoint-surplus'
@@ -61,13 +64,18 @@ export type ProblemCode =
   | 'refusal'
   | 'rule-order'
   | 'rules-differ'
+  | 'scheduler'
   | 'service-stale'
   | 'service-missing'
   | 'session-affinity'
+  | 'set-definition'
+  | 'set-member'
+  | 'set-missing'
   | 'table-missing'
   | 'unreferenced-chains'
   | 'legacy-tables'
-  | 'not-judged';
+  | 'not-judged'
+  | 'virtual-server-surplus';
 
 export interface Problem {
   /** Part of the interface: stable, documented, tested. */

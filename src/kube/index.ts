@@ -7,7 +7,7 @@ export {
 } from './cluster.ts';
 export type { Endpoint, EndpointSelection } from './endpoint-selection.ts';
 export type { EndpointSlice } from './endpoint-slice.ts';
-export { cidrContains, type IPAddress, type IPFamily, isLoopback, parseIP } from './ip.ts';
+export { cidrContains, type IPAddress, type IPFamily, isLoopback, parseCIDR, parseIP } from './ip.ts';
 export type { IpvsSettings } from './ipvs-settings.ts';
 export {
   type KubeProxyConfiguration,
