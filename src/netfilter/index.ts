@@ -11,6 +11,16 @@ export { parseIpset } from './ipset.ts';
 export { canonicalMember } from './ipset-members.ts';
 export { addLine, createLine, delLine, printIpsetRestore } from './ipset-print.ts';
 export type { IpSet, IpSetMember, IpSetOption } from './ipset-types.ts';
+export type { ParsedIpvsadm } from './ipvs.ts';
+export { parseIpvsadm } from './ipvs.ts';
+export { canonicalVirtualServer } from './ipvs-canonical.ts';
+export { serviceKey } from './ipvs-draft.ts';
+export {
+  printIpvsadmRestore,
+  realServerWords,
+  serviceWords,
+  virtualServerWords,
+} from './ipvs-print.ts';
 export type { IpvsProblem, IpvsProblemCode } from './ipvs-problems.ts';
 export type { IpvsService, RealServer, VirtualServer } from './ipvs-types.ts';
 export type { ParsedSave, ParseOptions, TablePlace } from './parse.ts';
