@@ -1,12 +1,7 @@
 /** Whether the comparison says of a mutation what it should. */
 import { compareStates, type Finding, type NodeState, patchOf } from '../../../src/diff/index.ts';
-import {
-  applyRestore,
-  canonicalRule,
-  type Family,
-  parseIptablesSave,
-  type Ruleset,
-} from '../../../src/netfilter/index.ts';
+import { applyRestore, parseIptablesSave, type Ruleset } from '../../../src/netfilter/index.ts';
+import { foreignLines } from './foreign.ts';
 import type { Mutation, Mutator } from './mutations.ts';
 import { differentBehaviour } from './packets.ts';
 import { stateOf } from './states.ts';
@@ -54,25 +49,11 @@ function mend(expected: NodeState, actual: NodeState, findings: readonly Finding
       if (patch === undefined) continue;
       const applied = applyRestore(before, parseIptablesSave(patch, { family, keepOrder: true }));
       if (!('ruleset' in applied)) wrong.push(`PATCH does not load: ${applied.error}`);
-      else if (foreign(before, family).join('\n') !== foreign(applied.ruleset, family).join('\n'))
+      else if (foreignLines(before).join('\n') !== foreignLines(applied.ruleset).join('\n'))
         wrong.push('PATCH changes what is foreign');
     }
     return wrong;
   } catch (error) {
     return [`PATCH ${error}`];
   }
-}
-
-/** Lines of chains that are not kube-proxy's, but for jumps to such. */
-function foreign({ tables }: Ruleset, family: Family): string[] {
-  return tables.flatMap(({ name, chains }) =>
-    chains
-      .filter((chain) => !chain.name.startsWith('KUBE-'))
-      .flatMap((chain) => [
-        `${name} ${chain.name} ${chain.policy}`,
-        ...chain.rules
-          .filter(({ target }) => target?.kind !== 'jump' || !target.chain.startsWith('KUBE-'))
-          .map((rule) => `${name} ${chain.name} ${canonicalRule(rule, family)}`),
-      ]),
-  );
 }
