@@ -6,6 +6,8 @@ export type { Match, Target } from './extensions/index.ts';
 export type { Backend } from './header-comment.ts';
 export type { InterfaceAddresses, IpAddr, IpAddrProblem } from './ip-addr.ts';
 export { parseIpAddr } from './ip-addr.ts';
+export type { AddrBatchOptions } from './ip-addr-batch.ts';
+export { printAddrBatch } from './ip-addr-batch.ts';
 export type { ParsedIpset } from './ipset.ts';
 export { parseIpset } from './ipset.ts';
 export { canonicalMember } from './ipset-members.ts';

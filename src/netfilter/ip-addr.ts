@@ -1,6 +1,7 @@
 /**
- * What `ip addr` prints: `ip -j addr` (JSON) and `ip -o addr` (a line an address). The plain form of several
- * lines is read too, since people paste it.
+ * What `ip addr` prints, of all interfaces or of one (`show dev kube-ipvs0`): `ip -j addr` (JSON) and `ip -o addr`
+ * (a line an address). The plain form of several lines is read too, since people paste it, with or without details
+ * (`-d`, `-s`), and the brief one (`ip -br addr`).
  */
 
 export interface InterfaceAddresses {
@@ -63,6 +64,11 @@ const HEAD = /^\d+:\s+([^\s:@]+)(?:@[^\s:]+)?:\s/;
 /** `2: eth0    inet 192.168.0.2/24 brd …` is a whole address in the one-line form. */
 const ONE_LINE = /^\d+:\s+(\S+)\s+inet6?\s+(\S+)/;
 const ADDRESS = /^\s+inet6?\s+(\S+)/;
+/** `kube-ipvs0   DOWN   10.96.0.1/32 fd00::1/128` of the brief form. */
+const BRIEF =
+  /^([^\s:@]+)(?:@\S+)?\s+(?:UP|DOWN|UNKNOWN|LOWERLAYERDOWN|DORMANT|NOTPRESENT|TESTING)(?:\s+(\S.*?))?\s*$/;
+/** The command that was typed, behind a prompt. */
+const PROMPT = /^\S*(?: ?~)?[#$%>]\s+(?:sudo\s+)?(?:\/\S+\/)?ip\s/;
 
 function parseLines(text: string): IpAddr {
   const interfaces = new Map<string, string[]>();
@@ -75,28 +81,43 @@ function parseLines(text: string): IpAddr {
     interfaces.set(name, fresh);
     return fresh;
   };
-  text.split(/\r?\n/).forEach((line, index) => {
-    if (line.trim() === '' || line.startsWith('#')) return;
-    const oneLine = ONE_LINE.exec(line);
-    if (oneLine?.[1] !== undefined && oneLine[2] !== undefined) {
-      addressesOf(oneLine[1].replace(/@.*/, '')).push(oneLine[2]);
-      return;
-    }
-    const head = HEAD.exec(line);
-    if (head?.[1] !== undefined) {
-      current = head[1];
-      addressesOf(current);
-      return;
-    }
-    const address = ADDRESS.exec(line);
-    if (address?.[1] !== undefined && current !== undefined) {
-      addressesOf(current).push(address[1]);
-      return;
-    }
-    // Link layer, lifetimes, statistics: indented lines of the plain form.
-    if (current !== undefined && /^\s/.test(line)) return;
-    problems.push({ line: index + 1, message: 'not a line of ip -o addr or ip addr' });
-  });
+  text
+    .replace(/^\ufeff/, '')
+    .split(/\r?\n/)
+    .forEach((line, index) => {
+      if (line.trim() === '' || line.startsWith('#') || PROMPT.test(line)) return;
+      const oneLine = ONE_LINE.exec(line);
+      if (oneLine?.[1] !== undefined && oneLine[2] !== undefined) {
+        addressesOf(oneLine[1].replace(/@.*/, '')).push(oneLine[2]);
+        return;
+      }
+      const head = HEAD.exec(line);
+      if (head?.[1] !== undefined) {
+        current = head[1];
+        addressesOf(current);
+        return;
+      }
+      const address = ADDRESS.exec(line);
+      if (address?.[1] !== undefined && current !== undefined) {
+        addressesOf(current).push(address[1]);
+        return;
+      }
+      // Link layer, lifetimes, statistics: indented lines of the plain form.
+      if (current !== undefined && /^\s/.test(line)) return;
+      const brief = BRIEF.exec(line);
+      if (brief?.[1] !== undefined) {
+        addressesOf(brief[1]).push(...(brief[2] ?? '').split(/\s+/).filter(isAddress));
+        return;
+      }
+      const absent = /^Device "([^"]+)" does not exist\.?$/.exec(line.trim())?.[1];
+      const message = absent === undefined ? 'not a line of ip -o addr or ip addr' : `no interface ${absent}`;
+      problems.push({ line: index + 1, message });
+    });
   if (interfaces.size === 0 && problems.length === 0) problems.push({ message: 'no interface in this text' });
   return { interfaces: [...interfaces].map(([name, addresses]) => ({ name, addresses })), problems };
+}
+
+/** The brief form also prints `metric 100` behind an address. */
+function isAddress(word: string): boolean {
+  return /^(?:[0-9.]+|[0-9a-fA-F:.]*:[0-9a-fA-F:.]*)\/\d+$/.test(word);
 }
