@@ -266,8 +266,11 @@ function explainEndpoint(
     );
 }
 
+/** Of several destinations in one rule (only garbled dumps have such) the last one is where packets go. */
 function destinations(rules: readonly Rule[]): string {
-  return rules.flatMap(({ target }) => (target?.kind === 'DNAT' ? target.destinations : [])).join(', ');
+  return rules
+    .flatMap(({ target }) => (target?.kind === 'DNAT' ? target.destinations.slice(-1) : []))
+    .join(', ');
 }
 
 function explainFirewall(

@@ -134,7 +134,7 @@ export function gatherNames(views: readonly View[], known: readonly ServicePortO
         }
       } else if (name.startsWith('KUBE-SEP-') && !endpoints.has(name)) {
         const dnat = rules.find(({ target }) => target?.kind === 'DNAT')?.target;
-        if (dnat?.kind === 'DNAT') endpoints.set(name, dnat.destinations.join(', '));
+        if (dnat?.kind === 'DNAT') endpoints.set(name, dnat.destinations.at(-1) ?? '');
       }
     }
   }
