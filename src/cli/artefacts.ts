@@ -15,6 +15,14 @@ export function* rulesText(compilation: Compilation, family: IPFamily, format: F
   yield* format === 'save' ? printSave(kernel) : printRestore(payload);
 }
 
+/** How the first lines of a text begin that no node can have: kp-diff looks for it. */
+const INVENTED = 'invented addresses: ';
+
+/** Whether a text of rules says that addresses in it were invented. */
+export function saysInvented(text: string): boolean {
+  return text.startsWith(`# ${INVENTED}`);
+}
+
 /** Longer than any name of a node. */
 const MAX_LINE = 1000;
 
@@ -24,9 +32,10 @@ const MAX_LINE = 1000;
  * `v1.99.0\n-A …`) stays on its line.
  */
 function head(compilation: Compilation, family: IPFamily, format: Format): string {
-  const { nodeName, version, mode, assumptions } = compilation;
+  const { nodeName, version, mode, assumptions, invented } = compilation;
   const tool = family === 'IPv4' ? 'iptables-restore' : 'ip6tables-restore';
   const lines = [
+    ...invented.map((text) => `${INVENTED}${text}`),
     `${nodeName === '' ? 'no node named' : `node ${nodeName}`}, kube-proxy ${version.text}, ${mode} mode, ${family}`,
     ...assumptions.map((assumption) => `assumed: ${assumption}`),
     format === 'save'

@@ -1,6 +1,7 @@
 import { Command, InvalidArgumentError, Option } from 'commander';
 import type { Family } from '../netfilter/index.ts';
 import type { ColorChoice } from './colors.ts';
+import { addManifestOptions, type ManifestOptions } from './manifest-options.ts';
 import {
   addAllKubeProxyFlags,
   addNfacctOptions,
@@ -11,7 +12,7 @@ import {
 import { packageVersion } from './package-version.ts';
 import { UsageError } from './usage-error.ts';
 
-export interface DiffOptions extends NodeOptions {
+export interface DiffOptions extends NodeOptions, ManifestOptions {
   readonly expected?: readonly string[];
   readonly actual?: readonly string[];
   readonly scope: 'kube-proxy' | 'all';
@@ -53,6 +54,9 @@ Each side is one of:
   -                             any of these files from standard input, on one side
 What a file is, is found from what it holds. One iptables-save holds one family: what the dump does not hold is
 not compared, and the last line says so.
+
+Addresses that were invented (--service-cidr, here or for kp-compile) are compared with invented ones alone,
+never with a node's, and no patch is made of them. What a dump shows of a Service is no invention.
 
 What kube-proxy does not own (CNI, Docker, firewalld …) is left out; --scope all compares that too.
 Order that has no meaning, counters, comments and spelling are never a difference.
@@ -103,6 +107,7 @@ export function diffCommand(): Command {
     .helpOption('-h, --help', 'this text')
     .optionsGroup('How manifests are compiled:');
   addNodeOptions(command);
+  addManifestOptions(command);
   addNfacctOptions(command);
   command.addHelpText('after', `\n${EXAMPLES}`).allowExcessArguments(true).configureHelp({ helpWidth: 110 });
   addAllKubeProxyFlags(command);

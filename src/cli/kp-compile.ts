@@ -7,6 +7,13 @@ import { checkGolden } from './check.ts';
 import { type ColorChoice, colorsFor } from './colors.ts';
 import { EXIT_CODES_HELP, EXIT_NO, EXIT_OK, EXIT_TROUBLE } from './exit-codes.ts';
 import type { Io } from './io.ts';
+import {
+  addManifestOptions,
+  answeredBy,
+  completeCluster,
+  type ManifestOptions,
+  serviceRanges,
+} from './manifest-options.ts';
 import { renderDiagnostics, type Verbosity } from './messages.ts';
 import {
   addAllKubeProxyFlags,
@@ -23,7 +30,7 @@ import { runCommand } from './run-command.ts';
 import { UsageError } from './usage-error.ts';
 import { writeFiles } from './write-files.ts';
 
-interface Options extends NodeOptions {
+interface Options extends NodeOptions, ManifestOptions {
   readonly family?: 'ipv4' | 'ipv6';
   readonly format: Format;
   readonly outDir?: string;
@@ -47,6 +54,9 @@ const EXAMPLES = `Examples:
 
   In CI, against rules that were committed:
     kp-compile manifests/ --node node-a --check node-a/
+
+  Manifests that were not applied yet, with invented addresses:
+    kp-compile manifests/ --service-cidr 10.96.0.0/12 --cluster-cidr 10.244.0.0/16
 
   From a pipe, for another version, as kube-proxy writes it:
     kubectl get nodes,svc,endpointslices -A -o json | kp-compile - --node node-a --kube-version 1.30 --format restore
@@ -90,6 +100,7 @@ function buildCommand(): Command {
       'compare with golden files (comment lines apart) instead of writing; exit 1 and a unified diff if they differ',
     )
     .option('--keep-going', 'leave out what cannot be used, name it, exit 1');
+  addManifestOptions(command);
   addNfacctOptions(command);
   command
     .option('-f, --filename <path>', 'another input, as kubectl users type it (repeatable)', collect)
@@ -134,17 +145,21 @@ async function run(
   }
   const verbosity: Verbosity = options.quiet ? 'quiet' : options.verbose ? 'verbose' : 'normal';
   const request = compileRequest(options);
+  const ranges = serviceRanges(options);
 
-  const diagnostics: Diagnostic[] = [];
-  const report = (diagnostic: Diagnostic) => void diagnostics.push(diagnostic);
+  const said: Diagnostic[] = [];
+  const report = (diagnostic: Diagnostic) => void said.push(diagnostic);
   const progress = progressOf(io, options.quiet === true);
   const read: ReadCluster = await readCluster(inputs, options.config, io, progress, report);
+  const cluster = completeCluster(read.cluster, ranges, report);
   const compilation = compile(
-    read.cluster,
+    cluster,
     { ...request, ...(read.configuration === undefined ? {} : { configuration: read.configuration }) },
     report,
   );
 
+  const isAnswered = answeredBy(cluster);
+  const diagnostics = said.filter((diagnostic) => !isAnswered(diagnostic));
   const errorColors = colorsFor(io.errorIsTerminal, options.color, io.env);
   io.writeError(renderDiagnostics(diagnostics, read.sources, verbosity, errorColors));
   const failed = diagnostics.some(({ severity }) => severity === 'error');

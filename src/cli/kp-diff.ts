@@ -2,6 +2,7 @@ import type { ChalkInstance } from 'chalk';
 import type { CompileOptions } from '../compile/index.ts';
 import type { Diagnostic } from '../diagnostics.ts';
 import { type Comparison, changedChains, compareStates, type NodeState, patchOf } from '../diff/index.ts';
+import type { ServiceRanges } from '../kube/index.ts';
 import {
   githubReport,
   jsonReport,
@@ -16,6 +17,7 @@ import { type CutTable, describeCut, withoutUnknown } from './cut-off.ts';
 import { checkDiffOptions, DEFAULT_CONTEXT, type DiffOptions, diffCommand, sidesOf } from './diff-options.ts';
 import { EXIT_NO, EXIT_OK, EXIT_TROUBLE } from './exit-codes.ts';
 import { type Io, isBrokenPipe } from './io.ts';
+import { serviceRanges } from './manifest-options.ts';
 import { renderDiagnostics, type Verbosity } from './messages.ts';
 import { compileRequest } from './node-options.ts';
 import { type Patches, singlePatch, writePatches } from './patches.ts';
@@ -45,7 +47,8 @@ async function run(
   const inputs = sidesOf(args, options);
   checkDiffOptions(options);
   const request = compileRequest(options);
-  const sides = await readSides(inputs, request, options, io);
+  const ranges = serviceRanges(options);
+  const sides = await readSides(inputs, request, ranges, options, io);
   if (sides === undefined) return EXIT_TROUBLE;
   const { expected, actual } = sides.states;
 
@@ -99,6 +102,7 @@ interface ReadSides {
 async function readSides(
   inputs: Named<readonly string[]>,
   request: CompileOptions,
+  ranges: ServiceRanges,
   options: DiffOptions,
   io: Io,
 ): Promise<ReadSides | undefined> {
@@ -108,14 +112,23 @@ async function readSides(
   const read = async (name: 'expected' | 'actual') =>
     readSide(inputs[name], options, io, progress, (message) => void messages[name].push(message));
   const sides = { expected: await read('expected'), actual: await read('actual') };
+  const invented: { expected: readonly string[]; actual: readonly string[] } = { expected: [], actual: [] };
   const state = (name: 'expected' | 'actual') => {
     const side = sides[name];
+    if (side?.kind === 'rules' && side.invented) invented[name] = ['its first line says so'];
     if (side?.kind !== 'manifests') return side?.state;
     const other = sides[name === 'expected' ? 'actual' : 'expected'];
-    const compiled = compileSide(side, request, other, (message) => void messages[name].push(message));
+    const compiled = compileSide(
+      side,
+      request,
+      ranges,
+      other,
+      (message) => void messages[name].push(message),
+    );
     if (compiled !== undefined) {
       messages[name] = messages[name].filter((message) => !compiled.isAnswered(message));
     }
+    if (compiled !== undefined) invented[name] = compiled.invented;
     return compiled?.state;
   };
   const states = { expected: state('expected'), actual: state('actual') };
@@ -131,9 +144,29 @@ async function readSides(
   }
   if (sides.expected === undefined || sides.actual === undefined) return undefined;
   if (states.expected === undefined || states.actual === undefined) return undefined;
+  refuseInvented(sides, invented, options);
   const expected = withoutUnknown(states.expected, states.actual, cutsOf(sides.expected));
   const actual = withoutUnknown(states.actual, expected, cutsOf(sides.actual));
   return { sides: { expected: sides.expected, actual: sides.actual }, states: { expected, actual } };
+}
+
+/** Rules with invented addresses say nothing of a node, and must never get onto one. Throws a UsageError. */
+function refuseInvented(
+  sides: Named<Side | undefined>,
+  invented: Named<readonly string[]>,
+  options: DiffOptions,
+): void {
+  for (const name of ['expected', 'actual'] as const) {
+    const other = name === 'expected' ? 'actual' : 'expected';
+    const [words] = invented[name];
+    if (words === undefined) continue;
+    const isNode = sides[other]?.kind === 'rules' && invented[other].length === 0;
+    if (isNode || options.patch !== undefined || options.reversePatch !== undefined) {
+      throw new UsageError(
+        `what is ${name} has invented addresses (${words}): ${isNode ? 'it cannot be compared with what a node has' : 'no patch is made of them'}\ntake the addresses from the cluster: kubectl get services,endpointslices,nodes -A -o yaml`,
+      );
+    }
+  }
 }
 
 function cutsOf(side: Side): readonly CutTable[] {

@@ -2,14 +2,16 @@
 import { type CompileOptions, compile } from '../compile/index.ts';
 import type { Diagnostic, Report } from '../diagnostics.ts';
 import type { NodeState } from '../diff/index.ts';
-import { type Cluster, type FoundConfiguration, servicePortName } from '../kube/index.ts';
+import { type Cluster, type FoundConfiguration, type ServiceRanges, servicePortName } from '../kube/index.ts';
 import { locate, type RawInput, type Sources } from '../load/index.ts';
 import type { Family } from '../netfilter/index.ts';
 import type { ReportPlace } from '../report/index.ts';
+import { saysInvented } from './artefacts.ts';
 import type { CutTable } from './cut-off.ts';
 import { detectInput, type RulesFile } from './detect-input.ts';
 import { fillFromDump } from './fill-from-dump.ts';
 import type { Io } from './io.ts';
+import { answeredBy, completeCluster } from './manifest-options.ts';
 import type { Progress } from './progress.ts';
 import { readCluster } from './read-cluster.ts';
 import { readRules } from './read-rules.ts';
@@ -20,6 +22,8 @@ interface RulesSide {
   readonly kind: 'rules';
   readonly state: NodeState;
   readonly cuts: readonly CutTable[];
+  /** What kp-compile wrote with addresses that no cluster gave. */
+  readonly invented: boolean;
 }
 
 export interface ManifestsSide {
@@ -67,7 +71,8 @@ export async function readSide(
   }
   if (firstRules !== undefined) {
     const read = readRules(rules, options.family, report);
-    return read === undefined ? undefined : { kind: 'rules', ...read };
+    const invented = rules.some(({ text }) => saysInvented(text));
+    return read === undefined ? undefined : { kind: 'rules', ...read, invented };
   }
   const { cluster, configuration, sources } = await readCluster(
     manifests,
@@ -84,6 +89,8 @@ export async function readSide(
 
 export interface CompiledSide {
   readonly state: NodeState;
+  /** Addresses in it that no cluster gave, in words. */
+  readonly invented: readonly string[];
   /** Whether a message about the input says nothing any more: the other side has the answer. */
   readonly isAnswered: (diagnostic: Diagnostic) => boolean;
 }
@@ -95,13 +102,16 @@ export interface CompiledSide {
 export function compileSide(
   side: ManifestsSide,
   asked: CompileOptions,
+  ranges: ServiceRanges,
   other: Side | undefined,
   report: Report,
 ): CompiledSide | undefined {
   const { configuration } = side;
   const filled =
     other?.kind === 'rules' ? fillFromDump(side.cluster, asked, other.state.rulesets) : undefined;
-  const { cluster, request } = filled ?? { cluster: side.cluster, request: asked };
+  const { cluster: known, request } = filled ?? { cluster: side.cluster, request: asked };
+  // What the dump shows is no invention; what it does not show either may be one.
+  const cluster = completeCluster(known, ranges, report);
   const compilation = compile(
     cluster,
     { ...request, ...(configuration === undefined ? {} : { configuration }) },
@@ -126,12 +136,14 @@ export function compileSide(
       ),
     ],
   };
-  const isAnswered = ({ code, object = '' }: Diagnostic) =>
-    filled !== undefined &&
+  const isFilled = answeredBy(cluster);
+  const isAnswered = (diagnostic: Diagnostic) =>
     // Where the configuration has none and the node does, that is a difference.
-    (code === 'no-cluster-cidr' ||
-      (code === 'no-cluster-ip' && filled.addressed.has(object.replace(/^Service /, ''))));
-  return { state, isAnswered };
+    (filled !== undefined && diagnostic.code === 'no-cluster-cidr') || isFilled(diagnostic);
+  const copied =
+    other?.kind === 'rules' && other.invented && filled !== undefined && filled.addressed.size > 0;
+  const invented = [...compilation.invented, ...(copied ? ['those of the rules on the other side'] : [])];
+  return { state, invented, isAnswered };
 }
 
 /** Where manifests say something of a service port. */

@@ -33,6 +33,8 @@ export interface Compilation {
   /** The family of the node's first address. */
   readonly primaryFamily: IPFamily;
   readonly assumptions: readonly string[];
+  /** Addresses that no cluster gave; empty where all come from the input. */
+  readonly invented: readonly string[];
   readonly rules: Readonly<Record<IPFamily, IptablesRules>>;
   /** In ipvs mode: what there is beside the rules. */
   readonly ipvs?: IpvsArtefacts;
@@ -79,6 +81,7 @@ export function compile(cluster: Cluster, options: CompileOptions, report: Repor
     version: settings.version,
     nodeName: settings.nodeName,
     primaryFamily: nodeIPs(settings.node, settings.configuration).primary,
+    invented: cluster.invented ?? [],
   };
   if (settings.mode === 'ipvs') {
     return { ...common, assumptions: settings.assumptions, ...compileBothIpvs(states) };

@@ -15,6 +15,8 @@ export interface Cluster {
   readonly mirroredSlices: readonly EndpointSlice[];
   readonly nodes: readonly Node[];
   readonly configurations: readonly FoundConfiguration[];
+  /** Addresses that no cluster gave: whose, and out of which range, in words for the head of the output. */
+  readonly invented?: readonly string[];
 }
 
 export interface FoundConfiguration {

@@ -7,7 +7,15 @@ export {
 } from './cluster.ts';
 export type { Endpoint, EndpointSelection } from './endpoint-selection.ts';
 export type { EndpointSlice } from './endpoint-slice.ts';
-export { cidrContains, type IPAddress, type IPFamily, isLoopback, parseCIDR, parseIP } from './ip.ts';
+export {
+  type CIDR,
+  cidrContains,
+  type IPAddress,
+  type IPFamily,
+  isLoopback,
+  parseCIDR,
+  parseIP,
+} from './ip.ts';
 export type { IpvsSettings } from './ipvs-settings.ts';
 export {
   type KubeProxyConfiguration,
@@ -28,7 +36,8 @@ export { type NetworkInterface, nodeIPs } from './node-addresses.ts';
 export type { Protocol } from './protocol.ts';
 export { type NodeSettings, type ProxyState, proxyStates } from './proxy-state.ts';
 export type { Service, SkippedService } from './service.ts';
-export { type ServicePort, servicePortName } from './service-port.ts';
+export { DEFAULT_NODE_PORTS, type ServiceRanges, withServiceAddresses } from './service-addresses.ts';
+export { type ServicePort, servicePortName, usesEndpoints } from './service-port.ts';
 export {
   type ResolvedSettings,
   resolveSettings,

@@ -53,7 +53,7 @@ export function parseIP(text: string): IPAddress | undefined {
 }
 
 /** The bytes of an address, 4 or 16; for arithmetic on what parseIP accepted. */
-function ipBytes(address: IPAddress): number[] {
+export function ipBytes(address: IPAddress): number[] {
   return ipaddr.parse(address.text).toByteArray();
 }
 
@@ -85,7 +85,8 @@ export function parseCIDR(text: string): CIDR | undefined {
   };
 }
 
-function textOfBytes(bytes: number[]): string {
+/** The canonical text of 4 or 16 bytes. */
+export function textOfBytes(bytes: number[]): string {
   const address = ipaddr.fromByteArray(bytes);
   return address.kind() === 'ipv4' ? address.toString() : (address as ipaddr.IPv6).toRFC5952String();
 }

@@ -83,8 +83,8 @@ status:
       { family: 'IPv6', ip: { family: 'IPv6', text: 'fd00:10:96::50' } },
     ],
     ports: [
-      { name: 'http', protocol: 'TCP', port: 80, nodePort: 30080 },
-      { name: 'dns-udp', protocol: 'UDP', port: 53, nodePort: 0 },
+      { name: 'http', protocol: 'TCP', port: 80, nodePort: 30080, targetPort: 'http' },
+      { name: 'dns-udp', protocol: 'UDP', port: 53, nodePort: 0, targetPort: 5353 },
     ],
     externalIPs: [],
     loadBalancerIPs: [
@@ -101,6 +101,13 @@ status:
     internalTrafficPolicy: 'Cluster',
     externalTrafficPolicy: 'Local',
     healthCheckNodePort: 31234,
+    template: {
+      selector: new Map([['app', 'web']]),
+      publishNotReadyAddresses: true,
+      ipFamilies: ['IPv4', 'IPv6'],
+      ipFamilyPolicy: 'RequireDualStack',
+      allocateLoadBalancerNodePorts: true,
+    },
     origin: ORIGIN,
   });
 });

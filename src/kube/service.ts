@@ -17,6 +17,7 @@ import {
 import { type CIDR, type IPAddress, type IPFamily, parseCIDR, parseIP } from './ip.ts';
 import { readObjectName } from './object-name.ts';
 import { type Protocol, readProtocol } from './protocol.ts';
+import { readServiceTemplate, readTargetPort, type ServiceTemplate } from './service-template.ts';
 
 export type TrafficPolicy = 'Cluster' | 'Local';
 
@@ -39,6 +40,8 @@ export interface ServicePortSpec {
   readonly port: number;
   /** 0 where there is none. */
   readonly nodePort: number;
+  /** Where Pods listen; undefined where that is `port` itself. */
+  readonly targetPort: number | string | undefined;
 }
 
 /** A Service, as far as it matters to kube-proxy. */
@@ -58,6 +61,7 @@ export interface Service {
   readonly internalTrafficPolicy: TrafficPolicy;
   readonly externalTrafficPolicy: TrafficPolicy;
   readonly healthCheckNodePort: number;
+  readonly template: ServiceTemplate;
   readonly origin: Origin;
 }
 
@@ -130,6 +134,7 @@ export function readService(
     internalTrafficPolicy: enumField(context, spec, 'internalTrafficPolicy', ['spec'], POLICIES) ?? 'Cluster',
     externalTrafficPolicy,
     healthCheckNodePort: integerField(context, spec, 'healthCheckNodePort', ['spec'], 0, MAX_PORT) ?? 0,
+    template: readServiceTemplate(context, spec),
     origin,
   };
   if (
@@ -146,8 +151,22 @@ export function readService(
       'the Service needs a health check node port and has none; no rule lets health checks in',
     );
   }
+  if (clusterIPs !== 'no cluster IP' && type === 'NodePort') reportNoNodePort(context, service);
   if (failed) return undefined;
   return clusterIPs === 'no cluster IP' ? { namespace, name, skipped: clusterIPs, service, origin } : service;
+}
+
+function reportNoNodePort(context: ObjectContext, { ports }: Service): void {
+  const index = ports.findIndex(({ nodePort }) => nodePort === 0);
+  if (index === -1) return;
+  report(
+    context,
+    'warning',
+    'no-node-port',
+    ['spec', 'ports', index],
+    'the port of a NodePort Service has no node port yet and gets no rules for it',
+    'compile what the cluster holds, or invent node ports with --service-node-port-range 30000-32767',
+  );
 }
 
 function readClusterIPs(
@@ -184,7 +203,7 @@ function readClusterIPs(
       'no-cluster-ip',
       ['spec', 'clusterIP'],
       'the Service has no cluster IP yet and gets no rules',
-      'compile what the cluster holds (kubectl get services,endpointslices,nodes -A -o yaml)',
+      'compile what the cluster holds (kubectl get services,endpointslices,nodes -A -o yaml), or invent addresses with --service-cidr',
     );
     return 'no cluster IP';
   }
@@ -283,7 +302,8 @@ function readPorts(context: ObjectContext, spec: JsonObject): ServicePortSpec[] 
       );
       byKey.delete(key);
     }
-    byKey.set(key, { name, protocol, port, nodePort });
+    const targetPort = readTargetPort(context, value, path);
+    byKey.set(key, { name, protocol, port, nodePort, targetPort });
   }
   return [...byKey.values()];
 }

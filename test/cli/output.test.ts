@@ -475,6 +475,7 @@ describe('messages', () => {
   test('of one kind are counted beyond the twentieth warning', async () => {
     const service = (index: number) =>
       SERVICE.replace('name: web', `name: web-${index}`)
+        .replace('type: NodePort', 'type: ClusterIP')
         .replace('nodePort: 30080', 'protocol: TCP')
         .replace('  ports:', `  externalIPs:\n    - "2001:db8::${index}"\n  ports:`)
         .replace('10.96.0.50', `10.96.1.${index}`);

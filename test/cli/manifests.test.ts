@@ -1,0 +1,119 @@
+/** Manifests that were not applied yet: what is invented for them, and what must not become of that. */
+import { beforeAll, describe, expect, test } from 'vitest';
+import { runDiff } from '../support/run.ts';
+import { documents, KUBE_PROXY, NODE_A, WEB } from './support/manifests.ts';
+import { linesOf, workspace } from './support/workspace.ts';
+
+const space = workspace();
+
+/** WEB as it stands in a repository: no cluster IP, no node port, no slice. */
+const MANIFEST = WEB.slice(0, WEB.indexOf('---'))
+  .replace('  clusterIP: 10.96.0.50\n', '')
+  .replace('\n      nodePort: 30080', '');
+const INVENT = ['--service-cidr', '10.96.0.0/12'];
+
+beforeAll(async () => {
+  space.write('manifests.yaml', documents(NODE_A, KUBE_PROXY, MANIFEST));
+  space.write('live.yaml', documents(NODE_A, KUBE_PROXY, WEB));
+  space.write('invented.txt', (await space.kpCompile(['@manifests.yaml', ...INVENT])).stdout);
+  space.write('live.txt', (await space.kpCompile(['@live.yaml'])).stdout);
+});
+
+const kpDiff = (words: readonly string[]) =>
+  runDiff(words.map((word) => (word.startsWith('@') ? space.path(word.slice(1)) : word)));
+
+describe('kp-compile', () => {
+  test('warns of Services that need an address, and says what to pass', async () => {
+    const { code, stdout, stderr } = await space.kpCompile(['@manifests.yaml']);
+    expect(code).toBe(0);
+    expect(stderr).toBe(
+      'manifests.yaml:17:1: warning: Service shop/web: spec.clusterIP: the Service has no cluster IP yet and gets no rules\n' +
+        '  help: compile what the cluster holds (kubectl get services,endpointslices,nodes -A -o yaml), or invent addresses with --service-cidr\n',
+    );
+    expect(stdout).not.toContain('shop/web');
+    expect(stdout).not.toContain('invented');
+  });
+
+  test('invents addresses when asked to, and says so in the first line', async () => {
+    const { code, stdout, stderr } = await space.kpCompile(['@manifests.yaml', ...INVENT, '-v']);
+    expect({ code, stderr }).toEqual({
+      code: 0,
+      stderr:
+        'manifests.yaml:19:3: note: Service shop/web: spec: invented: cluster IP 10.101.121.207, node port 32631 for 80/TCP\n',
+    });
+    expect(linesOf(stdout)[0]).toBe(
+      '# invented addresses: those of 1 Service (shop/web), out of 10.96.0.0/12, 30000-32767',
+    );
+    expect(stdout).toContain('-d 10.101.121.207/32 -p tcp -m comment --comment "shop/web has no endpoints"');
+  });
+
+  test('a node port alone', async () => {
+    space.write(
+      'addressed.yaml',
+      documents(NODE_A, KUBE_PROXY, MANIFEST.replace('spec:', 'spec:\n  clusterIP: 10.96.0.50')),
+    );
+    const open = await space.kpCompile(['@addressed.yaml']);
+    expect(open.stderr).toContain('spec.ports[0]: the port of a NodePort Service has no node port yet');
+    const range = ['--service-node-port-range', '31000-31099'];
+    const { stderr, stdout } = await space.kpCompile(['@addressed.yaml', ...range]);
+    expect(stderr).toBe('');
+    expect(linesOf(stdout)[0]).toBe(
+      '# invented addresses: those of 1 Service (shop/web), out of 31000-31099',
+    );
+    expect(stdout).toMatch(/--dport 310\d\d /);
+  });
+
+  test.each([
+    [['--service-cidr', '10.96.0.0'], '--service-cidr: "10.96.0.0" is not a CIDR such as 10.96.0.0/12'],
+    [['--service-cidr', '10.0.0.0/12,10.96.0.0/12'], '--service-cidr: give one CIDR, or one of each family'],
+    [['--service-cidr', '10.96.0.1/32'], '--service-cidr: 10.96.0.1/32 has no room for Services'],
+    [['--service-cidr='], '--service-cidr: found nothing, expected a CIDR such as 10.96.0.0/12'],
+    [
+      ['--service-node-port-range', '32767-30000'],
+      '--service-node-port-range: "32767-30000" is not a range of ports such as 30000-32767',
+    ],
+    [
+      ['--service-node-port-range', '0-70000'],
+      '--service-node-port-range: "0-70000" is not a range of ports such as 30000-32767',
+    ],
+  ])('%j is refused', async (words, message) => {
+    expect(await space.kpCompile(['@manifests.yaml', ...words])).toEqual({
+      code: 2,
+      stdout: '',
+      stderr: `kp-compile: ${message}\n`,
+    });
+  });
+});
+
+describe('kp-diff', () => {
+  test('refuses to compare invented addresses with those of a node, whichever side has them', async () => {
+    for (const sides of [
+      ['@invented.txt', '@live.txt'],
+      ['@live.txt', '@invented.txt'],
+    ]) {
+      const { code, stdout, stderr } = await kpDiff(sides);
+      expect({ code, stdout }).toEqual({ code: 2, stdout: '' });
+      expect(stderr).toMatch(
+        /^kp-diff: what is (?:expected|actual) has invented addresses \(its first line says so\): it cannot be compared with what a node has\n/,
+      );
+    }
+  });
+
+  test('takes what a dump shows for no invention, and refuses what remains', async () => {
+    const { code, stderr } = await kpDiff(['@manifests.yaml', '@live.txt', ...INVENT, '--node', 'node-a']);
+    expect({ code, stderr }).toEqual({ code: 0, stderr: '' });
+    space.write('more.yaml', documents(NODE_A, KUBE_PROXY, MANIFEST, MANIFEST.replace('web', 'other')));
+    const more = await kpDiff(['@more.yaml', '@live.txt', ...INVENT, '--node', 'node-a']);
+    expect(more.code).toBe(2);
+    expect(more.stderr).toContain('those of 1 Service (shop/other), out of 10.96.0.0/12');
+  });
+
+  test('compares two sides that are both invented, and makes no patch of them', async () => {
+    space.write('changed.yaml', documents(NODE_A, KUBE_PROXY, MANIFEST.replace('port: 80', 'port: 81')));
+    const words = ['@manifests.yaml', '@changed.yaml', ...INVENT];
+    expect((await kpDiff([...words, '-q'])).code).toBe(1);
+    const { code, stdout, stderr } = await kpDiff([...words, '--patch', '-']);
+    expect({ code, stdout }).toEqual({ code: 2, stdout: '' });
+    expect(stderr).toContain('no patch is made of them');
+  });
+});
