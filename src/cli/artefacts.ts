@@ -32,15 +32,26 @@ const MAX_LINE = 1000;
  * `v1.99.0\n-A …`) stays on its line.
  */
 function head(compilation: Compilation, family: IPFamily, format: Format): string {
-  const { nodeName, version, mode, assumptions, invented } = compilation;
   const tool = family === 'IPv4' ? 'iptables-restore' : 'ip6tables-restore';
-  const lines = [
-    ...invented.map((text) => `${INVENTED}${text}`),
-    `${nodeName === '' ? 'no node named' : `node ${nodeName}`}, kube-proxy ${version.text}, ${mode} mode, ${family}`,
-    ...assumptions.map((assumption) => `assumed: ${assumption}`),
+  const usage =
     format === 'save'
       ? `as ${family === 'IPv4' ? 'iptables-save' : 'ip6tables-save'} prints it; ${tool} without --noflush replaces all that these tables hold`
-      : `as kube-proxy feeds it to ${tool} --noflush; the jumps from built-in chains come apart from it`,
+      : `as kube-proxy feeds it to ${tool} --noflush; the jumps from built-in chains come apart from it`;
+  return headLines(compilation, `, ${family}`, [usage]);
+}
+
+/** The same head for texts of other tools: `usage` says which one takes it, and how. */
+export function commentHead(compilation: Compilation, ...usage: readonly string[]): string {
+  return headLines(compilation, '', usage);
+}
+
+function headLines(compilation: Compilation, suffix: string, usage: readonly string[]): string {
+  const { nodeName, version, mode, assumptions, invented } = compilation;
+  const lines = [
+    ...invented.map((text) => `${INVENTED}${text}`),
+    `${nodeName === '' ? 'no node named' : `node ${nodeName}`}, kube-proxy ${version.text}, ${mode} mode${suffix}`,
+    ...assumptions.map((assumption) => `assumed: ${assumption}`),
+    ...usage,
   ];
   return lines.map((line) => `# ${escapeText(line, MAX_LINE)}\n`).join('');
 }

@@ -2,11 +2,12 @@ import { Command, Option } from 'commander';
 import { compile } from '../compile/index.ts';
 import type { Diagnostic } from '../diagnostics.ts';
 import type { IPFamily } from '../kube/index.ts';
-import { type Format, RULES_FILES, rulesText } from './artefacts.ts';
+import { type Format, RULES_FILES } from './artefacts.ts';
 import { checkGolden } from './check.ts';
 import { type ColorChoice, colorsFor } from './colors.ts';
 import { EXIT_CODES_HELP, EXIT_NO, EXIT_OK, EXIT_TROUBLE } from './exit-codes.ts';
 import type { Io } from './io.ts';
+import { IPVS_FILES } from './ipvs-artefacts.ts';
 import {
   addManifestOptions,
   answeredBy,
@@ -23,16 +24,17 @@ import {
   compileRequest,
   type NodeOptions,
 } from './node-options.ts';
+import { EMITTED, type Emitted, emittedText, outputFiles, writeOutputs } from './outputs.ts';
 import { packageVersion } from './package-version.ts';
 import { progressOf } from './progress.ts';
 import { type ReadCluster, readCluster } from './read-cluster.ts';
 import { runCommand } from './run-command.ts';
 import { UsageError } from './usage-error.ts';
-import { writeFiles } from './write-files.ts';
 
 interface Options extends NodeOptions, ManifestOptions {
   readonly family?: 'ipv4' | 'ipv6';
   readonly format: Format;
+  readonly emit?: Emitted;
   readonly outDir?: string;
   readonly check?: string;
   readonly keepGoing?: boolean;
@@ -55,6 +57,10 @@ const EXAMPLES = `Examples:
   In CI, against rules that were committed:
     kp-compile manifests/ --node node-a --check node-a/
 
+  A node in ipvs mode: everything into a folder, or one script that makes it so:
+    kp-compile cluster.yaml --node node-a --proxy-mode ipvs --out-dir node-a/
+    kp-compile cluster.yaml --node node-a --proxy-mode ipvs --emit script > node-a.sh
+
   Manifests that were not applied yet, with invented addresses:
     kp-compile manifests/ --service-cidr 10.96.0.0/12 --cluster-cidr 10.244.0.0/16
 
@@ -67,6 +73,15 @@ Formats:
            chains are not part of it: kube-proxy inserts each one that is missing with a command of its own
            (iptables -I), and the save format shows them.
 
+Emitted:
+  rules    in the format that was asked for
+  ipset    input of ipset restore     } ipvs mode alone has these, and
+  ipvsadm  input of ipvsadm -R        } --out-dir writes them too: ${Object.values(IPVS_FILES).join(', ')}
+  addr     input of ip -batch         }
+  sysctl   input of sysctl -p         }
+  script   a file for sh that applies all of it with these tools, in the right order, leaving alone what
+           is not kube-proxy's; it stops at the first failure and may be run again
+
 Order between Services, which kube-proxy leaves to chance, is by namespace, name, port name and protocol.
 Since 1.31 rules have nfacct counters: before such rules load, nfacct add has to make their objects
 (ct_state_invalid_dropped_pkts, localhost_nps_accepted_pkts); --no-nfacct leaves them out.
@@ -77,7 +92,7 @@ function buildCommand(): Command {
   const command = new Command('kp-compile')
     .usage('[options] <file|dir|->...')
     .description(
-      'Compiles Services and EndpointSlices into the iptables rules that kube-proxy programs on one node, without a cluster and without root.',
+      'Compiles Services and EndpointSlices into the iptables rules and IPVS state that kube-proxy programs on one node, without a cluster and without root.',
     )
     .argument(
       '[input...]',
@@ -88,13 +103,19 @@ function buildCommand(): Command {
     .addOption(
       new Option(
         '--family <family>',
-        'which family goes to stdout; default: that of the node’s first address',
+        'which family goes to stdout; default: of rules that of the node’s first address, of all else both',
       ).choices(['ipv4', 'ipv6']),
     )
     .addOption(
       new Option('--format <format>', 'see Formats below').choices(['save', 'restore']).default('save'),
     )
-    .option('--out-dir <dir>', `write ${RULES_FILES.IPv4} and ${RULES_FILES.IPv6} there instead of stdout`)
+    .addOption(
+      new Option('--emit <what>', 'what goes to stdout, see Emitted below; default: rules').choices(EMITTED),
+    )
+    .option(
+      '--out-dir <dir>',
+      `write ${RULES_FILES.IPv4} and ${RULES_FILES.IPv6} (in ipvs mode all the rest too) there instead of stdout`,
+    )
     .option(
       '--check <file|dir>',
       'compare with golden files (comment lines apart) instead of writing; exit 1 and a unified diff if they differ',
@@ -143,6 +164,9 @@ async function run(
   if (options.outDir !== undefined && options.check !== undefined) {
     throw new UsageError('--out-dir writes and --check compares: choose one');
   }
+  if (options.outDir !== undefined && options.emit !== undefined) {
+    throw new UsageError('--out-dir writes all there is, --emit chooses what goes to stdout: choose one');
+  }
   const verbosity: Verbosity = options.quiet ? 'quiet' : options.verbose ? 'verbose' : 'normal';
   const request = compileRequest(options);
   const ranges = serviceRanges(options);
@@ -167,16 +191,9 @@ async function run(
   if (failed && options.keepGoing !== true) return EXIT_TROUBLE;
   if (options.strict === true && diagnostics.some(({ severity }) => severity === 'warning')) return EXIT_NO;
 
-  const family: IPFamily =
-    options.family === undefined ? compilation.primaryFamily : options.family === 'ipv4' ? 'IPv4' : 'IPv6';
-  const single = () => rulesText(compilation, family, options.format);
-  const files = () =>
-    new Map(
-      (['IPv4', 'IPv6'] as const).map((each) => [
-        RULES_FILES[each],
-        rulesText(compilation, each, options.format),
-      ]),
-    );
+  const family: IPFamily | undefined = options.family && (options.family === 'ipv4' ? 'IPv4' : 'IPv6');
+  const single = () => emittedText(compilation, options.emit ?? 'rules', { format: options.format, family });
+  const files = () => outputFiles(compilation, options.format);
   if (options.check !== undefined) {
     const difference = checkGolden(
       options.check,
@@ -187,7 +204,7 @@ async function run(
     await io.writeOut(difference);
     return EXIT_NO;
   }
-  if (options.outDir !== undefined) writeFiles(options.outDir, files());
+  if (options.outDir !== undefined) writeOutputs(options.outDir, files());
   else for (const chunk of single()) await io.writeOut(chunk);
   return failed ? EXIT_NO : EXIT_OK;
 }

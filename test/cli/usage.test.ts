@@ -77,6 +77,36 @@ describe('words that cannot be understood end with 2 and a line on stderr:', () 
       '--out-dir writes and --check compares: choose one',
     ],
     [
+      'writing all and choosing at once',
+      ['@cluster.yaml', '--out-dir', 'a', '--emit', 'ipset'],
+      '--out-dir writes all there is, --emit chooses what goes to stdout: choose one',
+    ],
+    [
+      'an unknown thing to emit',
+      ['@cluster.yaml', '--emit', 'nft'],
+      "option '--emit <what>' argument 'nft' is invalid. Allowed choices are rules, ipset, ipvsadm, addr, sysctl, script.",
+    ],
+    [
+      'sets of iptables mode',
+      ['@cluster.yaml', '--emit', 'ipset'],
+      '--emit ipset: there is none in iptables mode, only in ipvs mode (--proxy-mode ipvs); rules and script are there in any mode',
+    ],
+    [
+      'an unknown scheduler',
+      ['@cluster.yaml', '--mode', 'ipvs', '--ipvs-scheduler', 'lr'],
+      '--ipvs-scheduler: found "lr", expected one of rr, wrr, lc, wlc, fo, ovf, lblc, lblcr, dh, sh, mh, sed, nq, twos',
+    ],
+    [
+      'a timeout without a unit',
+      ['@cluster.yaml', '--mode', 'ipvs', '--ipvs-udp-timeout', '300'],
+      '--ipvs-udp-timeout: "300" is not a duration such as 15m0s',
+    ],
+    [
+      'an excluded address without a length',
+      ['@cluster.yaml', '--mode', 'ipvs', '--ipvs-exclude-cidrs', '192.0.2.1'],
+      '--ipvs-exclude-cidrs: "192.0.2.1" is not a CIDR such as 192.0.2.0/24',
+    ],
+    [
       'a version that is too old',
       ['@cluster.yaml', '--kube-version', '1.27'],
       '--kube-version: "1.27" is not a version known here (1.28 … 1.36)',
@@ -299,11 +329,11 @@ describe("kube-proxy's flags win over the configuration:", () => {
   });
 
   test('a mode that is not compiled yet is an error that says so', async () => {
-    expect(await space.kpCompile(['@cluster.yaml', '--mode', 'ipvs'])).toEqual({
+    expect(await space.kpCompile(['@cluster.yaml', '--mode', 'nftables'])).toEqual({
       code: 2,
       stdout: '',
       stderr:
-        'error: the configuration asks for ipvs mode; rules of iptables mode alone are known here\n  help: to compile those all the same, pass --proxy-mode iptables\n',
+        'error: the configuration asks for nftables mode; rules of the modes iptables and ipvs alone are known here\n  help: to compile those all the same, pass --proxy-mode iptables\n',
     });
   });
 
