@@ -1,8 +1,8 @@
-import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
+import { mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { main } from '../../src/cli/kp-compile.ts';
-import type { ConformanceCase } from './shared.ts';
+import type { ConformanceCase, Mode } from './shared.ts';
 
 export const FORMATS = ['save', 'restore'] as const;
 
@@ -19,10 +19,11 @@ export function caseArguments(
   item: ConformanceCase,
   version: string,
   files: readonly string[] = [item.cluster],
+  mode: Mode = 'iptables',
 ): readonly string[] {
   return [
     ...files,
-    ...['--config', item.config, '--proxy-mode', 'iptables', '--node', item.node, '--kube-version', version],
+    ...['--config', item.config, '--proxy-mode', mode, '--node', item.node, '--kube-version', version],
     ...item.interfaces.flatMap(({ name, addresses }) => ['--interface', `${name}=${addresses.join(',')}`]),
   ];
 }
@@ -31,6 +32,13 @@ interface Run {
   readonly code: number;
   readonly stdout: string;
   readonly stderr: string;
+}
+
+/** What the command prints. Throws what it said where it did not end well. */
+export async function printed(args: readonly string[]): Promise<string> {
+  const { code, stdout, stderr } = await kpCompile(args);
+  if (code !== 0) throw new Error(`kp-compile ${args.join(' ')} ended with ${code}:\n${stderr}`);
+  return stdout;
 }
 
 /** Runs the command in this process, since starting Node for each of a thousand runs would take minutes. */
@@ -54,14 +62,22 @@ async function kpCompile(args: readonly string[]): Promise<Run> {
 
 /** Throws what the command said where it did not end well. */
 export async function compileRules(args: readonly string[], format: Format): Promise<Rules> {
+  const files = await compileFiles(args, format);
+  return { v4: files['rules.v4'] ?? '', v6: files['rules.v6'] ?? '' };
+}
+
+/** What `--out-dir` writes, by name. Throws what the command said where it did not end well. */
+export async function compileFiles(
+  args: readonly string[],
+  format: Format,
+): Promise<Readonly<Record<string, string>>> {
   const folder = mkdtempSync(join(tmpdir(), 'kp-compile-test-'));
   try {
     const { code, stderr } = await kpCompile([...args, '--format', format, '--out-dir', folder]);
     if (code !== 0) throw new Error(`kp-compile ${args.join(' ')} ended with ${code}:\n${stderr}`);
-    return {
-      v4: readFileSync(join(folder, 'rules.v4'), 'utf8'),
-      v6: readFileSync(join(folder, 'rules.v6'), 'utf8'),
-    };
+    return Object.fromEntries(
+      readdirSync(folder).map((name) => [name, readFileSync(join(folder, name), 'utf8')]),
+    );
   } finally {
     rmSync(folder, { recursive: true, force: true });
   }

@@ -31,23 +31,25 @@ export function hasConformance(): boolean {
   return false;
 }
 
-/** The cases of iptables mode, by name; none where ../shared is not there. */
-export function conformanceCases(): readonly ConformanceCase[] {
+export type Mode = 'iptables' | 'ipvs';
+
+/** The cases of a mode, by name; none where ../shared is not there. */
+export function conformanceCases(mode: Mode = 'iptables'): readonly ConformanceCase[] {
   const folder = join(conformanceFolder, 'cases');
   if (!existsSync(folder)) return [];
   return readdirSync(folder)
     .sort()
     .flatMap((name) => {
-      const found = readCase(name, join(folder, name));
+      const found = readCase(name, join(folder, name), mode);
       return found === undefined ? [] : [found];
     });
 }
 
-export function expectedFolder(version: string): string {
-  return join(conformanceFolder, 'expected', version, 'iptables');
+export function expectedFolder(version: string, mode: Mode = 'iptables'): string {
+  return join(conformanceFolder, 'expected', version, mode);
 }
 
-function readCase(name: string, folder: string): ConformanceCase | undefined {
+function readCase(name: string, folder: string, mode: Mode): ConformanceCase | undefined {
   const text = readFileSync(join(folder, 'case.json'), 'utf8');
   const data: {
     readonly node: string;
@@ -56,7 +58,7 @@ function readCase(name: string, folder: string): ConformanceCase | undefined {
     readonly min_version?: string;
     readonly nondeterministic?: string;
   } = JSON.parse(text);
-  if (data.modes !== undefined && !data.modes.includes('iptables')) return undefined;
+  if (data.modes !== undefined && !data.modes.includes(mode)) return undefined;
   return {
     name,
     folder,
