@@ -27,6 +27,7 @@ const RULES: SelectionRules = {
   usesLocal: false,
   hintsCount: true,
   nodeHintsCount: true,
+  terminatingCount: true,
   nodeName: 'A',
   zone: 'A',
 };
@@ -131,6 +132,7 @@ describe('whatever the endpoints are,', () => {
     usesLocal: fc.boolean(),
     hintsCount: fc.boolean(),
     nodeHintsCount: fc.boolean(),
+    terminatingCount: fc.constant(true),
     nodeName: fc.constantFrom('', 'A'),
     zone: fc.constantFrom('', 'A'),
   });

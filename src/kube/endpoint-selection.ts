@@ -34,26 +34,30 @@ export interface SelectionRules {
   /** Hints count: by gate, or by the Service's annotation in versions that want it. */
   readonly hintsCount: boolean;
   readonly nodeHintsCount: boolean;
+  /** Terminating endpoints that still serve are the last resort (KEP-1669). */
+  readonly terminatingCount: boolean;
   readonly nodeName: string;
   readonly zone: string;
 }
 
-const isDraining = (endpoint: Endpoint) => endpoint.serving && endpoint.terminating;
+/** Terminating, and still able to serve. */
+export const isDraining = (endpoint: Endpoint): boolean => endpoint.serving && endpoint.terminating;
 
 /** The endpoints must be sorted by destination; so are the results. */
 export function selectEndpoints(all: readonly Endpoint[], rules: SelectionRules): EndpointSelection {
+  const isLastResort = (endpoint: Endpoint) => rules.terminatingCount && isDraining(endpoint);
   let cluster: readonly Endpoint[] = [];
   if (rules.usesCluster) {
     const isReady = (endpoint: Endpoint) => endpoint.ready;
     // Usually all are: then there need not be a second list.
     cluster = nearest(all.every(isReady) ? all : all.filter(isReady), rules);
-    if (cluster.length === 0) cluster = all.filter(isDraining);
+    if (cluster.length === 0) cluster = all.filter(isLastResort);
   }
   if (!rules.usesLocal) return { cluster, local: [], reachable: cluster, hasAny: cluster.length > 0 };
 
   let local = all.filter((endpoint) => endpoint.local && endpoint.ready);
-  if (local.length === 0) local = all.filter((endpoint) => endpoint.local && isDraining(endpoint));
-  const hasAny = cluster.length > 0 || all.some((endpoint) => endpoint.ready || isDraining(endpoint));
+  if (local.length === 0) local = all.filter((endpoint) => endpoint.local && isLastResort(endpoint));
+  const hasAny = cluster.length > 0 || all.some((endpoint) => endpoint.ready || isLastResort(endpoint));
   if (!rules.usesCluster) return { cluster, local, reachable: local, hasAny };
   const chosen = new Set([...cluster, ...local]);
   return { cluster, local, reachable: all.filter((endpoint) => chosen.has(endpoint)), hasAny };

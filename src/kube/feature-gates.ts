@@ -2,8 +2,11 @@ import type { KubeProxyVersion } from './kube-proxy-version.ts';
 
 export type FeatureGateName =
   | 'AllowServiceExternalIPs'
+  | 'ExternalPolicyForExternalIP'
   | 'LoadBalancerIPMode'
   | 'PreferSameTrafficDistribution'
+  | 'ProxyTerminatingEndpoints'
+  | 'ServiceInternalTrafficPolicy'
   | 'ServiceTrafficDistribution'
   | 'TopologyAwareHints';
 

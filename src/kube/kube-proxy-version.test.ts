@@ -16,6 +16,15 @@ const HEADLESS = 'service.kubernetes.io/headless';
 // Read off the sources of the releases named, on both sides of each change.
 describe('behaviour changes with the version:', () => {
   test.each<[Plain, number, unknown, unknown]>([
+    ['unnamedPort', 19, 'namespace/name:', 'namespace/name'],
+    ['tracksTerminating', 21, false, true],
+    ['endpointIdentity', 22, 'address', 'address and port'],
+    ['hintsNeededOn', 23, 'all endpoints', 'ready endpoints'],
+    ['endpointSelection', 24, 'filtered once', 'by policy'],
+    ['externalPolicyOfClusterIPServices', 24, false, true],
+    ['honoursLocalhostNodePorts', 26, false, true],
+    ['hintsAnnotationValues', 27, 'auto', 'any'],
+    ['nodeIP', 28, 'bindAddress', 'of the Node'],
     ['honoursTcpBeLiberal', 29, false, true],
     ['serviceAddresses', 30, 'as given', 'canonical'],
     ['sourceRanges', 30, 'as given', 'canonical'],
@@ -30,7 +39,7 @@ describe('behaviour changes with the version:', () => {
     ['serviceIgnoredBy', 36, [NAME, HEADLESS], [NAME]],
     ['endpointSliceIgnoredBy', 36, [NAME, HEADLESS], [HEADLESS]],
   ])('%s in 1.%i', (key, since, before, after) => {
-    for (let minor = 28; minor <= 36; minor++) {
+    for (let minor = 18; minor <= 36; minor++) {
       expect(kubeProxyVersion(minor).behaviour[key], `1.${minor}`).toEqual(minor < since ? before : after);
     }
   });
@@ -73,7 +82,7 @@ describe('a version is read from', () => {
 });
 
 test('the range of known versions has two ends', () => {
-  expect(KNOWN_VERSIONS).toBe('1.28 … 1.36');
+  expect(KNOWN_VERSIONS).toBe('1.18 … 1.36');
   expect(NEWEST_VERSION.text).toBe('1.36');
-  expect([27, 28, 36, 37].map(placeOfMinor)).toEqual(['older', 'known', 'known', 'newer']);
+  expect([17, 18, 36, 37].map(placeOfMinor)).toEqual(['older', 'known', 'known', 'newer']);
 });

@@ -33,6 +33,27 @@ export interface KubeProxyBehaviour {
   readonly ipvsOutFilter: boolean;
   /** ipvs mode: KUBE-IPVS-FILTER lets external IPs under policy Local through. */
   readonly ipvsFilterKnowsLocalExternalIPs: boolean;
+  /** Which endpoints are used: chosen for each traffic policy apart, or filtered once for the service port. */
+  readonly endpointSelection: 'by policy' | 'filtered once';
+  /** Endpoints that only terminate are kept in mind; before, whatever was not ready was dropped at once. */
+  readonly tracksTerminating: boolean;
+  /** Endpoints that are not ready have their KUBE-SEP chains all the same. */
+  readonly chainsOfUnreadyEndpoints: boolean;
+  /** What makes two endpoints of a service port one. */
+  readonly endpointIdentity: 'address and port' | 'address';
+  /** Which of the endpoints must carry hints, for hints to count. */
+  readonly hintsNeededOn: 'ready endpoints' | 'all endpoints';
+  /** Annotations that turn hints on, the one that wins first, and which of their values do. */
+  readonly hintsAnnotations: readonly string[];
+  readonly hintsAnnotationValues: 'any' | 'auto';
+  /** externalTrafficPolicy counts on Services of type ClusterIP that have external IPs. */
+  readonly externalPolicyOfClusterIPServices: boolean;
+  /** The node's own address: from the Node, or bindAddress, which is 0.0.0.0 or :: as a rule. */
+  readonly nodeIP: 'of the Node' | 'bindAddress';
+  /** localhostNodePorts can be turned off. */
+  readonly honoursLocalhostNodePorts: boolean;
+  /** What a service port without a name is called. */
+  readonly unnamedPort: 'namespace/name' | 'namespace/name:';
   readonly featureGates: Readonly<Record<string, FeatureGate>>;
 }
 
@@ -44,13 +65,16 @@ export interface FeatureGate {
 
 const SERVICE_PROXY_NAME = 'service.kubernetes.io/service-proxy-name';
 const HEADLESS = 'service.kubernetes.io/headless';
+const HINTS_ANNOTATION = 'service.kubernetes.io/topology-aware-hints';
+const MODE_ANNOTATION = 'service.kubernetes.io/topology-mode';
 const ABSENT: FeatureGate = { default: false, stage: 'locked' };
 const ALPHA: FeatureGate = { default: false, stage: 'alpha' };
 const BETA: FeatureGate = { default: true, stage: 'beta' };
+const BETA_OFF: FeatureGate = { default: false, stage: 'beta' };
 const LOCKED: FeatureGate = { default: true, stage: 'locked' };
 
 const NEWEST_MINOR = 36;
-const OLDEST_MINOR = 28;
+const OLDEST_MINOR = 18;
 
 const NEWEST: KubeProxyBehaviour = {
   nfacct: true,
@@ -69,10 +93,24 @@ const NEWEST: KubeProxyBehaviour = {
   nodePortAddressesPrimary: true,
   ipvsOutFilter: true,
   ipvsFilterKnowsLocalExternalIPs: true,
+  endpointSelection: 'by policy',
+  tracksTerminating: true,
+  chainsOfUnreadyEndpoints: false,
+  endpointIdentity: 'address and port',
+  hintsNeededOn: 'ready endpoints',
+  hintsAnnotations: [HINTS_ANNOTATION, MODE_ANNOTATION],
+  hintsAnnotationValues: 'any',
+  externalPolicyOfClusterIPServices: true,
+  nodeIP: 'of the Node',
+  honoursLocalhostNodePorts: true,
+  unnamedPort: 'namespace/name',
   featureGates: {
     AllowServiceExternalIPs: { default: true, stage: 'deprecated' },
+    ExternalPolicyForExternalIP: LOCKED,
     LoadBalancerIPMode: LOCKED,
     PreferSameTrafficDistribution: LOCKED,
+    ProxyTerminatingEndpoints: LOCKED,
+    ServiceInternalTrafficPolicy: LOCKED,
     ServiceTrafficDistribution: LOCKED,
     TopologyAwareHints: LOCKED,
   },
@@ -185,6 +223,88 @@ const HISTORY: readonly Change[] = [
       honoursTcpBeLiberal: false,
       featureGates: { LoadBalancerIPMode: ABSENT },
     },
+  },
+  {
+    since: 28,
+    what: 'the node IP is the Node’s; before, bindAddress alone, which is 0.0.0.0 or :: as a rule',
+    before: { nodeIP: 'bindAddress' },
+  },
+  {
+    since: 28,
+    what: 'terminating endpoints as a last resort (KEP-1669) locked',
+    before: { featureGates: { ProxyTerminatingEndpoints: BETA } },
+  },
+  {
+    since: 27,
+    what: 'hints: annotation topology-mode, and any value but "disabled" turns them on; before, "auto" alone',
+    before: { hintsAnnotations: [HINTS_ANNOTATION], hintsAnnotationValues: 'auto' },
+  },
+  {
+    since: 26,
+    what: 'terminating endpoints as a last resort on by default; internalTrafficPolicy locked',
+    before: {
+      featureGates: { ProxyTerminatingEndpoints: ALPHA, ServiceInternalTrafficPolicy: BETA },
+    },
+  },
+  {
+    since: 26,
+    what: 'localhostNodePorts can be turned off (iptables mode)',
+    before: { honoursLocalhostNodePorts: false },
+  },
+  {
+    since: 24,
+    what: 'endpoints are chosen for each traffic policy apart; before, internalTrafficPolicy Local or hints took the others away from all traffic, and nothing of both applied under externalTrafficPolicy Local',
+    before: { endpointSelection: 'filtered once', externalPolicyOfClusterIPServices: false },
+  },
+  {
+    since: 24,
+    what: 'hints on by default',
+    before: { featureGates: { TopologyAwareHints: BETA_OFF } },
+  },
+  {
+    since: 23,
+    what: 'hints are needed on ready endpoints alone; before, on all',
+    before: { hintsNeededOn: 'all endpoints', featureGates: { TopologyAwareHints: ALPHA } },
+  },
+  {
+    since: 23,
+    what: 'endpoints that are not ready have no KUBE-SEP chain (1.22 alone wrote them)',
+    before: { chainsOfUnreadyEndpoints: true },
+  },
+  {
+    since: 22,
+    what: 'endpoints that are not ready have KUBE-SEP chains (1.22 alone)',
+    before: { chainsOfUnreadyEndpoints: false },
+  },
+  {
+    since: 22,
+    what: 'endpoints are told apart by address and port; before, by address alone',
+    before: { endpointIdentity: 'address' },
+  },
+  {
+    since: 22,
+    what: 'internalTrafficPolicy on by default; terminating endpoints as a last resort (alpha)',
+    before: {
+      featureGates: { ProxyTerminatingEndpoints: ABSENT, ServiceInternalTrafficPolicy: ALPHA },
+    },
+  },
+  {
+    since: 21,
+    what: 'hints and internalTrafficPolicy (alpha); endpoints are known to be terminating',
+    before: {
+      tracksTerminating: false,
+      featureGates: { TopologyAwareHints: ABSENT, ServiceInternalTrafficPolicy: ABSENT },
+    },
+  },
+  {
+    since: 20,
+    what: 'externalTrafficPolicy Local counts for external IPs without a gate',
+    before: { featureGates: { ExternalPolicyForExternalIP: ALPHA } },
+  },
+  {
+    since: 19,
+    what: 'a port without a name is namespace/name; before, namespace/name: with a colon, in hashes too',
+    before: { unnamedPort: 'namespace/name:' },
   },
 ];
 

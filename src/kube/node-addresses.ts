@@ -55,6 +55,13 @@ export function nodeIPs(node: Node | undefined, configuration: KubeProxyConfigur
   return { ...ips, primary };
 }
 
+/** The node IP of a family up to 1.27 on a dual-stack node: bindAddress, or no address at all (nodeIPTuple). */
+export function boundIP({ bindAddress }: KubeProxyConfiguration, family: IPFamily): IPAddress {
+  return bindAddress?.family === family
+    ? bindAddress
+    : { family, text: family === 'IPv4' ? '0.0.0.0' : '::' };
+}
+
 /** Where node ports are open: kube-proxy's NodePortAddresses of one family. */
 export type NodePortAddresses =
   | { readonly match: 'all'; readonly containsIPv4Loopback: boolean }

@@ -1,7 +1,8 @@
 import type { Report } from '../diagnostics.ts';
 import type { Cluster } from './cluster.ts';
 import { compareText } from './cluster.ts';
-import { type Endpoint, selectEndpoints } from './endpoint-selection.ts';
+import { filterEndpoints } from './endpoint-filtering.ts';
+import { type Endpoint, type EndpointSelection, selectEndpoints } from './endpoint-selection.ts';
 import type { EndpointSlice } from './endpoint-slice.ts';
 import { gateIsOn } from './feature-gates.ts';
 import { report as reportAt } from './fields.ts';
@@ -12,6 +13,7 @@ import type { KubeProxyVersion } from './kube-proxy-version.ts';
 import { type LocalDetector, localDetector } from './local-detection.ts';
 import type { Node } from './node.ts';
 import {
+  boundIP,
   LOOPBACK_INTERFACE,
   type NetworkInterface,
   type NodePortAddresses,
@@ -228,14 +230,16 @@ function proxyState(
     version,
     servicePorts: ports,
     totalEndpoints,
-    nodeIP: ips[family],
+    nodeIP: version.behaviour.nodeIP === 'bindAddress' ? boundIP(configuration, family) : ips[family],
     localDetector: localDetector(configuration, node, version, family),
     nodePortAddresses: addresses,
     masqueradeAll: configuration.masqueradeAll ?? false,
     masqueradeBit: configuration.masqueradeBit ?? DEFAULT_MASQUERADE_BIT,
     // Only 127.0.0.0/8 can be routed off the host, and only where node ports are open on it.
     localhostNodePorts:
-      family === 'IPv4' && (configuration.localhostNodePorts ?? true) && addresses.containsIPv4Loopback,
+      family === 'IPv4' &&
+      (!version.behaviour.honoursLocalhostNodePorts || (configuration.localhostNodePorts ?? true)) &&
+      addresses.containsIPv4Loopback,
     tcpBeLiberal: version.behaviour.honoursTcpBeLiberal && (configuration.tcpBeLiberal ?? false),
     interfaceAddresses: interfaces.flatMap((each) => each.addresses),
     ipvs: { ...DEFAULT_IPVS_SETTINGS, ...configuration.ipvs },
@@ -249,13 +253,14 @@ function endpointsOf(
   slices: readonly EndpointSlice[],
   { nodeName, version }: NodeSettings,
 ): Endpoint[] {
-  const { endpointAddress, endpointSource, duplicateEndpoints } = version.behaviour;
+  const { endpointAddress, endpointSource, tracksTerminating } = version.behaviour;
   const endpoints: Endpoint[] = [];
   for (const slice of slices) {
     if (slice.addressType !== family) continue;
     for (const slicePort of slice.ports) {
       if (slicePort.name !== port.portName || slicePort.protocol !== port.protocol) continue;
       for (const endpoint of slice.endpoints) {
+        if (!tracksTerminating && !endpoint.ready) continue;
         const address = endpointAddress === 'canonical' ? endpoint.canonicalAddress : endpoint.address;
         endpoints.push({
           destination: joinHostPort(address, slicePort.port),
@@ -271,20 +276,21 @@ function endpointsOf(
     }
   }
   endpoints.sort((a, b) => compareText(a.destination, b.destination));
-  return withoutDuplicates(endpoints, duplicateEndpoints);
+  return withoutDuplicates(endpoints, version.behaviour);
 }
 
 /** Of endpoints with the same destination, which the sort has left in the order of slices, one is kept. */
 function withoutDuplicates(
   sorted: Endpoint[],
-  duplicateEndpoints: NodeSettings['version']['behaviour']['duplicateEndpoints'],
+  { duplicateEndpoints, endpointIdentity }: NodeSettings['version']['behaviour'],
 ): Endpoint[] {
-  const isDuplicate = (endpoint: Endpoint, index: number) =>
-    endpoint.destination === sorted[index - 1]?.destination;
-  if (!sorted.some(isDuplicate)) return sorted;
+  // Ports of one address stand together, since they are sorted by the text of both.
+  const same = (a: Endpoint, b: Endpoint | undefined) =>
+    a.destination === b?.destination || (endpointIdentity === 'address' && addressOf(a) === addressOf(b));
+  if (!sorted.some((endpoint, index) => same(endpoint, sorted[index - 1]))) return sorted;
   const kept: Endpoint[] = [];
   for (const endpoint of sorted) {
-    if (endpoint.destination !== kept.at(-1)?.destination) kept.push(endpoint);
+    if (!same(endpoint, kept.at(-1))) kept.push(endpoint);
     else if (duplicateEndpoints === 'local' ? endpoint.local : !endpoint.terminating) {
       kept[kept.length - 1] = endpoint;
     }
@@ -292,26 +298,56 @@ function withoutDuplicates(
   return kept;
 }
 
+/** Without the port. */
+function addressOf(endpoint: Endpoint | undefined): string | undefined {
+  return endpoint?.destination.slice(0, endpoint.destination.lastIndexOf(':'));
+}
+
 function withEndpoints(
   port: ServicePortWithoutEndpoints,
   endpoints: readonly Endpoint[],
   hintsCount: boolean,
-  { nodeName, node, version, configuration }: NodeSettings,
+  settings: NodeSettings,
 ): ServicePort {
-  const uses = usesEndpoints(port);
-  const gates = configuration.featureGates ?? new Map<string, boolean>();
   return {
     ...port,
     localEndpoints: endpoints.filter(({ local }) => local),
-    endpoints: selectEndpoints(endpoints, {
-      usesCluster: uses.cluster,
-      usesLocal: uses.local,
-      hintsCount,
-      nodeHintsCount: gateIsOn(version, gates, 'PreferSameTrafficDistribution'),
-      nodeName,
-      zone: node?.zone ?? '',
-    }),
+    endpoints: chooseEndpoints(port, endpoints, hintsCount, settings),
   };
+}
+
+function chooseEndpoints(
+  port: ServicePortWithoutEndpoints,
+  endpoints: readonly Endpoint[],
+  hintsCount: boolean,
+  { nodeName, node, version, configuration }: NodeSettings,
+): EndpointSelection {
+  const gates = configuration.featureGates ?? new Map<string, boolean>();
+  const zone = node?.zone ?? '';
+  const terminatingCount = gateIsOn(version, gates, 'ProxyTerminatingEndpoints');
+  const { endpointSelection, hintsNeededOn, chainsOfUnreadyEndpoints } = version.behaviour;
+  if (endpointSelection === 'filtered once') {
+    const { internalPolicyLocal, externalPolicyLocal } = port;
+    return filterEndpoints(endpoints, {
+      internalPolicyLocal,
+      externalPolicyLocal,
+      hintsCount,
+      hintsNeededOn,
+      terminatingCount,
+      chainsOfUnready: chainsOfUnreadyEndpoints,
+      zone,
+    });
+  }
+  const uses = usesEndpoints(port);
+  return selectEndpoints(endpoints, {
+    usesCluster: uses.cluster,
+    usesLocal: uses.local,
+    hintsCount,
+    nodeHintsCount: gateIsOn(version, gates, 'PreferSameTrafficDistribution'),
+    terminatingCount,
+    nodeName,
+    zone,
+  });
 }
 
 /** Whether hints on its endpoints count: always under ServiceTrafficDistribution, else if an annotation says so. */
@@ -319,9 +355,9 @@ function hintsOfServiceCount(service: Service, { version, configuration }: NodeS
   const gates = configuration.featureGates ?? new Map<string, boolean>();
   if (!gateIsOn(version, gates, 'TopologyAwareHints')) return false;
   if (gateIsOn(version, gates, 'ServiceTrafficDistribution')) return true;
-  const value =
-    service.annotations.get('service.kubernetes.io/topology-aware-hints') ??
-    service.annotations.get('service.kubernetes.io/topology-mode') ??
-    '';
+  const { hintsAnnotations, hintsAnnotationValues } = version.behaviour;
+  const present = hintsAnnotations.find((name) => service.annotations.has(name));
+  const value = service.annotations.get(present ?? '') ?? '';
+  if (hintsAnnotationValues === 'auto') return value === 'auto' || value === 'Auto';
   return value !== '' && value !== 'disabled' && value !== 'Disabled';
 }

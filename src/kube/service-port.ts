@@ -58,11 +58,16 @@ export function servicePorts(
     .filter((ingress) => ofFamily(ingress) && !(modesCount && ingress.ipMode === 'Proxy'))
     .map(write);
   const externalTrafficPossible =
-    service.type === 'LoadBalancer' || service.type === 'NodePort' || service.externalIPs.length > 0;
+    service.type === 'LoadBalancer' ||
+    service.type === 'NodePort' ||
+    (version.behaviour.externalPolicyOfClusterIPServices && service.externalIPs.length > 0);
   const externalPolicyLocal = externalTrafficPossible && service.externalTrafficPolicy === 'Local';
   // The gate empties the list that rules are made from, and nothing else (1.36).
   const usedExternalIPs = gateIsOn(version, gates, 'AllowServiceExternalIPs') ? externalIPs : [];
   const ranges = sourceRanges(service, family, version);
+  const internalPolicyLocal =
+    service.internalTrafficPolicy === 'Local' && gateIsOn(version, gates, 'ServiceInternalTrafficPolicy');
+  const { unnamedPort } = version.behaviour;
   const healthCheckNodePort =
     service.type === 'LoadBalancer' && externalPolicyLocal ? service.healthCheckNodePort : 0;
   // Field by field: a spread of what the ports have in common takes 2 µs, longer than all the rest.
@@ -71,7 +76,7 @@ export function servicePorts(
     serviceName: service.name,
     portName: port.name,
     protocol: port.protocol,
-    servicePortName: servicePortName(service.namespace, service.name, port.name),
+    servicePortName: servicePortName(service.namespace, service.name, port.name, unnamedPort),
     clusterIP: clusterIP.ip.text,
     port: port.port,
     nodePort: port.nodePort,
@@ -80,15 +85,22 @@ export function servicePorts(
     sourceRanges: ranges,
     healthCheckNodePort,
     affinitySeconds: service.affinitySeconds,
-    internalPolicyLocal: service.internalTrafficPolicy === 'Local',
+    internalPolicyLocal,
     externalPolicyLocal,
     externallyAccessible: port.nodePort !== 0 || loadBalancerVIPs.length > 0 || externalIPs.length > 0,
   }));
 }
 
-/** kube-proxy's ServicePortName.String of 1.19 and later. */
-export function servicePortName(namespace: string, name: string, portName: string): string {
-  return portName === '' ? `${namespace}/${name}` : `${namespace}/${name}:${portName}`;
+/** kube-proxy's ServicePortName.String, which up to 1.18 had a colon behind the name without a port as well. */
+export function servicePortName(
+  namespace: string,
+  name: string,
+  portName: string,
+  unnamedPort: KubeProxyVersion['behaviour']['unnamedPort'] = 'namespace/name',
+): string {
+  return portName === '' && unnamedPort === 'namespace/name'
+    ? `${namespace}/${name}`
+    : `${namespace}/${name}:${portName}`;
 }
 
 /** Whether traffic under policy Cluster, and under policy Local, can arrive at the service port. */

@@ -105,10 +105,10 @@ describe('which version:', () => {
   });
 
   test('an older Node, or one whose version cannot be read, is an error', () => {
-    expect(resolve([node('node-a', 'v1.27.9')])).toEqual({
+    expect(resolve([node('node-a', 'v1.17.9')])).toEqual({
       value: undefined,
       problems: [
-        'error older-version at status.nodeInfo.kubeletVersion: the node runs v1.27.9; versions known here are 1.28 … 1.36',
+        'error older-version at status.nodeInfo.kubeletVersion: the node runs v1.17.9; versions known here are 1.18 … 1.36',
       ],
     });
     expect(resolve([node('node-a', 'latest')])).toEqual({

@@ -455,9 +455,9 @@ const CASES: readonly (readonly [string, string, readonly string[]])[] = [
   ],
   [
     'kubeletVersion: v1.36.0',
-    'kubeletVersion: v1.27.16',
+    'kubeletVersion: v1.17.17',
     [
-      'cluster.yaml:83:21: error: Node node-a: status.nodeInfo.kubeletVersion: the node runs v1.27.16; versions known here are 1.28 … 1.36',
+      'cluster.yaml:83:21: error: Node node-a: status.nodeInfo.kubeletVersion: the node runs v1.17.17; versions known here are 1.18 … 1.36',
     ],
   ],
   [

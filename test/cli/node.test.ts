@@ -126,11 +126,11 @@ describe('the version', () => {
   });
 
   test('of a Node that is too old is an error that names the option', async () => {
-    expect(await versioned('v1.27.16')).toEqual({
+    expect(await versioned('v1.17.17')).toEqual({
       code: 2,
       stdout: '',
       stderr:
-        'versioned.yaml:10:21: error: Node node-a: status.nodeInfo.kubeletVersion: the node runs v1.27.16; versions known here are 1.28 … 1.36\n  help: to see the rules of another version all the same, pass --kube-version 1.NN\n',
+        'versioned.yaml:10:21: error: Node node-a: status.nodeInfo.kubeletVersion: the node runs v1.17.17; versions known here are 1.18 … 1.36\n  help: to see the rules of another version all the same, pass --kube-version 1.NN\n',
     });
   });
 

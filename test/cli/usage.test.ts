@@ -25,7 +25,7 @@ describe('--help', () => {
     ]) {
       expect(stdout).toContain(`  ${option} `);
     }
-    expect(stdout).toContain('1.28 … 1.36');
+    expect(stdout).toContain('1.18 … 1.36');
     expect(stdout).toContain('\nExamples:\n');
     expect(stdout).toContain('The jumps to them from built-in\n');
     expect(stdout.endsWith(EXIT_CODES)).toBe(true);
@@ -108,18 +108,18 @@ describe('words that cannot be understood end with 2 and a line on stderr:', () 
     ],
     [
       'a version that is too old',
-      ['@cluster.yaml', '--kube-version', '1.27'],
-      '--kube-version: "1.27" is not a version known here (1.28 … 1.36)',
+      ['@cluster.yaml', '--kube-version', '1.17'],
+      '--kube-version: "1.17" is not a version known here (1.18 … 1.36)',
     ],
     [
       'a version that is too new',
       ['@cluster.yaml', '--kube-version', '1.37'],
-      '--kube-version: "1.37" is not a version known here (1.28 … 1.36)',
+      '--kube-version: "1.37" is not a version known here (1.18 … 1.36)',
     ],
     [
       'a version that is none',
       ['@cluster.yaml', '--kube-version', 'stable'],
-      '--kube-version: "stable" is not a version known here (1.28 … 1.36)',
+      '--kube-version: "stable" is not a version known here (1.18 … 1.36)',
     ],
     [
       'an unknown mode',

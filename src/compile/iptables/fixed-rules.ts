@@ -54,8 +54,7 @@ export function forwardRules(state: ProxyState, nfacct: boolean): Rule[] {
 }
 
 /** Keeps outsiders away from 127.0.0.0/8, which route_localnet opens to them (CVE-2020-8558). */
-export function firewallRules(state: ProxyState): Rule[] {
-  if (!state.localhostNodePorts) return [];
+export function firewallRules(): Rule[] {
   return [
     {
       source: network('127.0.0.0/8', true),
@@ -71,20 +70,18 @@ export function firewallRules(state: ProxyState): Rule[] {
 
 /** The last rules of nat/KUBE-SERVICES: what is sent to an address of the node may be for a node port. */
 export function nodePortJumps(state: ProxyState): Rule[] {
-  const note = comment('kubernetes service nodeports; NOTE: this must be the last rule in this chain');
-  const target = jumpTo(NODEPORTS);
   const nodePorts = state.nodePortAddresses;
   if (nodePorts.match === 'all') {
     const loopback = state.family === 'IPv6' ? '::1/128' : '127.0.0.0/8';
-    return [
-      {
-        ...(state.localhostNodePorts ? {} : { destination: network(loopback, true) }),
-        matches: [note, ofType('destination', 'LOCAL')],
-        target,
-      },
-    ];
+    const where = state.localhostNodePorts ? {} : { destination: network(loopback, true) };
+    return [nodePortJump(where, [ofType('destination', 'LOCAL')])];
   }
   return nodePorts.addresses
     .filter(({ text }) => state.localhostNodePorts || !(text.startsWith('127.') || text === '::1'))
-    .map(({ text }) => ({ destination: host(text), matches: [note], target }));
+    .map(({ text }) => nodePortJump({ destination: host(text) }, []));
+}
+
+export function nodePortJump(where: Pick<Rule, 'destination'>, matches: readonly Match[]): Rule {
+  const note = 'kubernetes service nodeports; NOTE: this must be the last rule in this chain';
+  return { ...where, matches: [comment(note), ...matches], target: jumpTo(NODEPORTS) };
 }

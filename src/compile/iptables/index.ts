@@ -1,13 +1,9 @@
 import type { ProxyState } from '../../kube/index.ts';
 import type { Chain, Match, Rule, Ruleset, Table } from '../../netfilter/index.ts';
-import { type SharedChains, writeDispatch } from './dispatch-rules.ts';
-import {
-  firewallRules,
-  forwardRules,
-  markMasqRules,
-  nodePortJumps,
-  postroutingRules,
-} from './fixed-rules.ts';
+import { writeDispatch } from './dispatch-rules.ts';
+import { markMasqRules, postroutingRules } from './fixed-rules.ts';
+import { layoutOf } from './history/index.ts';
+import type { Layout, SharedChains } from './layout.ts';
 import { orderByName } from './order-by-name.ts';
 import { comment, conntrack, jumpTo } from './rule.ts';
 import { addServiceChains } from './service-chains.ts';
@@ -15,12 +11,9 @@ import { planServicePort } from './service-port-plan.ts';
 import {
   BUILT_IN_CHAINS,
   CANARY,
-  FILTER_CHAINS,
   FIREWALL,
   FORWARD,
-  JUMPS,
   MARK_MASQ,
-  NAT_CHAINS,
   POSTROUTING,
   SERVICES,
 } from './well-known.ts';
@@ -42,7 +35,8 @@ export interface IptablesRules {
  * is that of the state: namespace, name, port name, protocol. `nfacct`: the counters' objects can be made.
  */
 export function compileIptables(state: ProxyState, options: { readonly nfacct: boolean }): IptablesRules {
-  const { filter, nat } = ownChains(state, options.nfacct && state.version.behaviour.nfacct);
+  const layout = layoutOf(state.version);
+  const { filter, nat } = ownChains(state, layout, options.nfacct && state.version.behaviour.nfacct);
   const family = state.family === 'IPv4' ? 'ipv4' : 'ipv6';
   const tables = [
     { name: 'filter', chains: filter },
@@ -52,19 +46,19 @@ export function compileIptables(state: ProxyState, options: { readonly nfacct: b
   return {
     payload: { family, tables },
     get kernel() {
-      kernel ??= { family, tables: kernelTables(filter, nat) };
+      kernel ??= { family, tables: kernelTables(filter, nat, layout) };
       return kernel;
     },
   };
 }
 
 /** kube-proxy's own chains of both tables, in the order in which it writes them. */
-function ownChains(state: ProxyState, nfacct: boolean): { filter: Chain[]; nat: Chain[] } {
-  const filter = new Map<string, Rule[]>(FILTER_CHAINS.map((chain) => [chain, []]));
-  const nat = new Map<string, Rule[]>(NAT_CHAINS.map((chain) => [chain, []]));
-  // kube-proxy leaves the chain alone where it has no rule for it.
-  if (state.localhostNodePorts) filter.set(FIREWALL, firewallRules(state));
-  filter.set(FORWARD, forwardRules(state, nfacct));
+function ownChains(state: ProxyState, layout: Layout, nfacct: boolean): { filter: Chain[]; nat: Chain[] } {
+  const filter = new Map<string, Rule[]>(layout.filterChains.map((chain) => [chain, []]));
+  const nat = new Map<string, Rule[]>(layout.natChains.map((chain) => [chain, []]));
+  const firewall = layout.firewall(state);
+  if (firewall !== undefined) filter.set(FIREWALL, firewall);
+  filter.set(FORWARD, layout.forward(state, nfacct));
   nat.set(POSTROUTING, postroutingRules(state));
   nat.set(MARK_MASQ, markMasqRules(state));
 
@@ -75,22 +69,19 @@ function ownChains(state: ProxyState, nfacct: boolean): { filter: Chain[]; nat: 
   const comments = state.totalEndpoints <= LARGE_CLUSTER_ENDPOINTS;
   const ofServices: Chain[] = [];
   for (const port of state.servicePorts) {
-    const plan = planServicePort(port, state, { comments, nfacct });
-    writeDispatch(plan, shared);
-    addServiceChains(plan, ofServices);
+    const plan = layout.settle(planServicePort(port, state, { comments, nfacct }));
+    writeDispatch(plan, layout, shared);
+    addServiceChains(plan, layout, ofServices);
   }
-  nat.get(SERVICES)?.push(...nodePortJumps(state));
+  nat.get(SERVICES)?.push(...layout.nodePortJumps(state));
   return { filter: chainsOf(filter), nat: [...chainsOf(nat), ...ofServices] };
 }
 
-function kernelTables(filter: readonly Chain[], nat: readonly Chain[]): Table[] {
-  const firewall = filter.some(({ name }) => name === FIREWALL)
-    ? []
-    : [{ name: FIREWALL, policy: undefined, rules: [] }];
+function kernelTables(filter: readonly Chain[], nat: readonly Chain[], layout: Layout): Table[] {
   return [
-    kernelTable('filter', [...filter, ...firewall]),
-    kernelTable('mangle', []),
-    kernelTable('nat', nat),
+    kernelTable('filter', filter, layout),
+    kernelTable('mangle', [], layout),
+    kernelTable('nat', nat, layout),
   ];
 }
 
@@ -99,17 +90,20 @@ function chainsOf(chains: ReadonlyMap<string, readonly Rule[]>): Chain[] {
 }
 
 /** A whole table as `iptables-save` prints it: built-in chains, then kube-proxy's own by name. */
-function kernelTable(name: 'filter' | 'mangle' | 'nat', own: readonly Chain[]): Table {
+function kernelTable(name: 'filter' | 'mangle' | 'nat', own: readonly Chain[], layout: Layout): Table {
   const builtIn = BUILT_IN_CHAINS[name].map((chain) => ({
     name: chain,
     policy: 'ACCEPT',
-    rules: JUMPS.filter((jump) => jump.table === name && jump.from === chain)
+    rules: layout.jumps
+      .filter((jump) => jump.table === name && jump.from === chain)
       .reverse()
       .map(({ to, comment: text, newOnly }): Rule => {
         const matches: Match[] = newOnly ? [conntrack(['NEW'])] : [];
         return { matches: text === '' ? matches : [...matches, comment(text)], target: jumpTo(to) };
       }),
   }));
-  const chains: Chain[] = [...own, { name: CANARY, policy: undefined, rules: [] }];
+  const ensured = name === 'mangle' ? [] : layout.ensuredChains[name];
+  const missing = ensured.filter((chain) => !own.some((each) => each.name === chain));
+  const chains = [...own, ...chainsOf(new Map([CANARY, ...missing].map((chain) => [chain, []])))];
   return { name, chains: [...builtIn, ...orderByName(chains)] };
 }

@@ -3,6 +3,7 @@ import type { Chain, Match, Rule } from '../../netfilter/index.ts';
 import { balancingProbability } from '../probabilities.ts';
 import { ruleTo } from './dispatch-rules.ts';
 import type { EndpointChain } from './endpoint-chain.ts';
+import type { Layout, ServiceChainKind } from './layout.ts';
 import { comment, host, jumpTo, network, ofType } from './rule.ts';
 import type { ServicePortPlan } from './service-port-plan.ts';
 import { MARK_MASQ, PROXY_FIREWALL } from './well-known.ts';
@@ -12,55 +13,86 @@ class ServiceChain implements Chain {
   readonly name: string;
   readonly policy = undefined;
   readonly #plan: ServicePortPlan;
-  readonly #rulesOf: (plan: ServicePortPlan) => Rule[];
+  readonly #kind: ServiceChainKind;
+  readonly #layout: Layout;
 
-  constructor(name: string, plan: ServicePortPlan, rulesOf: (plan: ServicePortPlan) => Rule[]) {
-    this.name = name;
+  constructor(plan: ServicePortPlan, kind: ServiceChainKind, layout: Layout) {
+    this.name = kind.name(plan);
     this.#plan = plan;
-    this.#rulesOf = rulesOf;
+    this.#kind = kind;
+    this.#layout = layout;
   }
 
   get rules(): readonly Rule[] {
-    return this.#rulesOf(this.#plan);
+    return this.#kind.rules(this.#plan, this.#layout);
   }
 }
 
-/**
- * Adds the chains of one service port and of its endpoints, in kube-proxy's order. Source: the second half of
- * the loop over service ports in syncProxyRules of the iptables proxier, 1.28 to 1.36.
- */
-export function addServiceChains(plan: ServicePortPlan, chains: Chain[]): void {
-  if (plan.cluster.length > 0)
-    chains.push(new ServiceChain(plan.chains.clusterPolicy, plan, clusterPolicyRules));
-  if (plan.local.length > 0) chains.push(new ServiceChain(plan.chains.localPolicy, plan, localPolicyRules));
-  if (plan.usesExternal) chains.push(new ServiceChain(plan.chains.external, plan, externalRules));
-  if (plan.usesFirewall) chains.push(new ServiceChain(plan.chains.firewall, plan, firewallRules));
+/** Adds the chains of one service port and of its endpoints, in kube-proxy's order. */
+export function addServiceChains(plan: ServicePortPlan, layout: Layout, chains: Chain[]): void {
+  for (const kind of layout.serviceChains) {
+    if (kind.isUsed(plan)) chains.push(new ServiceChain(plan, kind, layout));
+  }
   for (const chain of plan.reachable) chains.push(chain);
 }
 
-function clusterPolicyRules(plan: ServicePortPlan): Rule[] {
-  return policyRules(plan, plan.chains.clusterPolicy, plan.cluster);
-}
+/** KUBE-SVC, KUBE-SVL, KUBE-EXT and KUBE-FW. */
+export const CLUSTER_POLICY: ServiceChainKind = {
+  name: ({ chains }) => chains.clusterPolicy,
+  isUsed: ({ cluster }) => cluster.length > 0,
+  rules: (plan, layout) => policyRules(plan, layout, plan.chains.clusterPolicy, plan.cluster),
+};
+export const LOCAL_POLICY: ServiceChainKind = {
+  name: ({ chains }) => chains.localPolicy,
+  isUsed: ({ local }) => local.length > 0,
+  rules: (plan, layout) => policyRules(plan, layout, plan.chains.localPolicy, plan.local),
+};
+export const EXTERNAL: ServiceChainKind = {
+  name: ({ chains }) => chains.external,
+  isUsed: ({ usesExternal }) => usesExternal,
+  rules: externalRules,
+};
+export const FIREWALL_OF_SERVICE: ServiceChainKind = {
+  name: ({ chains }) => chains.firewall,
+  isUsed: ({ usesFirewall }) => usesFirewall,
+  rules: firewallRules,
+};
 
-function localPolicyRules(plan: ServicePortPlan): Rule[] {
-  return policyRules(plan, plan.chains.localPolicy, plan.local);
-}
+/**
+ * In the order of writing. Source: the second half of the loop over service ports in syncProxyRules of the
+ * iptables proxier, 1.28 to 1.36.
+ */
+export const SERVICE_CHAINS: readonly ServiceChainKind[] = [
+  CLUSTER_POLICY,
+  LOCAL_POLICY,
+  EXTERNAL,
+  FIREWALL_OF_SERVICE,
+];
 
-/** Masquerading of what came to the cluster IP from outside, then affinity, then balancing. */
-function policyRules(plan: ServicePortPlan, chain: string, targets: readonly EndpointChain[]): Rule[] {
+/** What came to the cluster IP from outside is masqueraded where its endpoints are. */
+export function masqueradingOfClusterIP(plan: ServicePortPlan, chain: string): Rule[] {
   const { port, state, name } = plan;
-  const rules: Rule[] = [];
-  if (plan.hasInternal && chain === plan.internalChain) {
-    const rule = ruleTo(plan, port.clusterIP, `${name} cluster IP`, jumpTo(MARK_MASQ));
-    if (state.masqueradeAll) rules.push(rule);
-    else if (state.localDetector !== undefined) rules.push({ ...detect(state.localDetector, true), ...rule });
-  }
-  const note = ({ endpoint }: EndpointChain): Match[] =>
-    plan.options.comments ? [comment(`${name} -> ${endpoint.destination}`)] : [];
+  if (!plan.hasInternal || chain !== plan.internalChain) return [];
+  const rule = ruleTo(plan, port.clusterIP, `${name} cluster IP`, jumpTo(MARK_MASQ));
+  if (state.masqueradeAll) return [rule];
+  return state.localDetector === undefined ? [] : [{ ...detect(state.localDetector, true), ...rule }];
+}
+
+/** Masquerading, then affinity, then balancing. */
+export function policyRules(
+  plan: ServicePortPlan,
+  layout: Layout,
+  chain: string,
+  targets: readonly EndpointChain[],
+): Rule[] {
+  const { port } = plan;
+  const rules = layout.policyHead(plan, chain);
+  if (targets.length === 0) rules.push(...layout.policyWithoutEndpoints(plan));
+  const commented = (text: string | undefined): Match[] => (text === undefined ? [] : [comment(text)]);
   const seconds = port.affinitySeconds;
   if (seconds !== undefined) {
-    for (const target of targets) {
-      const matches = note(target);
+    for (const target of layout.affinityTargets(plan, chain, targets)) {
+      const matches = commented(layout.affinityNote(plan, chain, target.endpoint.destination));
       matches.push({
         kind: 'recent',
         negated: false,
@@ -74,7 +106,7 @@ function policyRules(plan: ServicePortPlan, chain: string, targets: readonly End
     }
   }
   targets.forEach((target, index) => {
-    const matches = note(target);
+    const matches = commented(layout.balancingNote(plan, chain, target.endpoint.destination, index));
     if (index < targets.length - 1) {
       const probability = balancingProbability(index, targets.length);
       matches.push({ kind: 'statistic', mode: 'random', negated: false, probability });
@@ -130,7 +162,7 @@ function firewallRules({ port, state, name, chains }: ServicePortPlan): Rule[] {
 }
 
 /** The match for traffic of local pods, or (negated) for all other traffic. */
-function detect(
+export function detect(
   detector: NonNullable<LocalDetector>,
   negated: boolean,
 ): Pick<Rule, 'source' | 'inInterface'> {
