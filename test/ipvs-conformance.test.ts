@@ -10,7 +10,7 @@ import { caseArguments, compileFiles } from './support/kp-compile.ts';
 import { type ConformanceCase, conformanceCases, expectedFolder, hasConformance } from './support/shared.ts';
 import { temporaryFolder } from './support/temporary.ts';
 
-const VERSIONS = ['1.28', '1.30', '1.36'];
+const VERSIONS = ['1.23', '1.26', '1.28', '1.30', '1.36'];
 
 const cases = conformanceCases('ipvs');
 

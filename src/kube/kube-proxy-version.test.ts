@@ -24,6 +24,7 @@ describe('behaviour changes with the version:', () => {
     ['externalPolicyOfClusterIPServices', 24, false, true],
     ['honoursLocalhostNodePorts', 26, false, true],
     ['hintsAnnotationValues', 27, 'auto', 'any'],
+    ['ipvsMaglev', 27, false, true],
     ['nodeIP', 28, 'bindAddress', 'of the Node'],
     ['honoursTcpBeLiberal', 29, false, true],
     ['serviceAddresses', 30, 'as given', 'canonical'],

@@ -29,10 +29,8 @@ export interface KubeProxyBehaviour {
   readonly zeroNodePortAddresses: 'by length' | 'by text';
   /** nodePortAddresses may be `["primary"]`. */
   readonly nodePortAddressesPrimary: boolean;
-  /** ipvs mode: traffic from the node to a load-balancer IP whose source ranges leave it out is dropped. */
-  readonly ipvsOutFilter: boolean;
-  /** ipvs mode: KUBE-IPVS-FILTER lets external IPs under policy Local through. */
-  readonly ipvsFilterKnowsLocalExternalIPs: boolean;
+  /** ipvs mode takes the scheduler mh. */
+  readonly ipvsMaglev: boolean;
   /** Which endpoints are used: chosen for each traffic policy apart, or filtered once for the service port. */
   readonly endpointSelection: 'by policy' | 'filtered once';
   /** Endpoints that only terminate are kept in mind; before, whatever was not ready was dropped at once. */
@@ -91,8 +89,7 @@ const NEWEST: KubeProxyBehaviour = {
   endpointSliceIgnoredBy: [HEADLESS],
   zeroNodePortAddresses: 'by length',
   nodePortAddressesPrimary: true,
-  ipvsOutFilter: true,
-  ipvsFilterKnowsLocalExternalIPs: true,
+  ipvsMaglev: true,
   endpointSelection: 'by policy',
   tracksTerminating: true,
   chainsOfUnreadyEndpoints: false,
@@ -211,12 +208,6 @@ const HISTORY: readonly Change[] = [
     },
   },
   {
-    since: 30,
-    what: 'ipvs: KUBE-IPVS-FILTER returns for KUBE-EXTERNAL-IP-LOCAL',
-    before: { ipvsFilterKnowsLocalExternalIPs: false },
-  },
-  { since: 29, what: 'ipvs: chain KUBE-IPVS-OUT-FILTER', before: { ipvsOutFilter: false } },
-  {
     since: 29,
     what: 'conntrack.tcpBeLiberal; load-balancer ipMode (alpha)',
     before: {
@@ -234,6 +225,7 @@ const HISTORY: readonly Change[] = [
     what: 'terminating endpoints as a last resort (KEP-1669) locked',
     before: { featureGates: { ProxyTerminatingEndpoints: BETA } },
   },
+  { since: 27, what: 'ipvs: scheduler mh', before: { ipvsMaglev: false } },
   {
     since: 27,
     what: 'hints: annotation topology-mode, and any value but "disabled" turns them on; before, "auto" alone',

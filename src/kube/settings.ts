@@ -291,6 +291,22 @@ function checkAgainstVersion(
     });
     return false;
   }
+  if (
+    configuration.mode === 'ipvs' &&
+    configuration.ipvs?.scheduler === 'mh' &&
+    !version.behaviour.ipvsMaglev
+  ) {
+    report({
+      code: 'field-of-newer-version',
+      severity: 'error',
+      message: `kube-proxy ${version.text} does not start with the scheduler mh (1.27 and later do)`,
+      object: 'KubeProxyConfiguration',
+      field: ['ipvs', 'scheduler'],
+      help: 'take another scheduler, or pass --kube-version 1.27 or later',
+      ...at,
+    });
+    return false;
+  }
   const missing =
     configuration.detectLocalMode === 'BridgeInterface' && configuration.bridgeInterface === undefined
       ? 'bridgeInterface'

@@ -1,5 +1,6 @@
 import type { IPFamily, ProxyState } from '../../kube/index.ts';
 import type { IpSet, Ruleset, VirtualServer } from '../../netfilter/index.ts';
+import { layoutOf } from './history.ts';
 import { ipvsRules } from './rules.ts';
 import { ipvsServices, type VirtualServerOwner } from './services.ts';
 import { ipSets } from './sets.ts';
@@ -20,10 +21,11 @@ export { type VirtualServerOwner, virtualServerKey } from './services.ts';
 
 /** Compiles one family. */
 export function compileIpvs(state: ProxyState): IpvsFamily {
-  const services = ipvsServices(state);
+  const layout = layoutOf(state.version);
+  const services = ipvsServices(state, layout);
   return {
-    ...ipvsRules(state, services),
-    sets: ipSets(services.entries, state.family),
+    ...ipvsRules(state, services, layout),
+    sets: ipSets(layout.sets, services.entries, state.family),
     virtualServers: services.virtualServers,
     addresses: services.boundAddresses,
     owners: services.owners,

@@ -2,56 +2,52 @@ import type { ProxyState } from '../../kube/index.ts';
 import type { Chain, Match, Rule, Ruleset, Table, Target } from '../../netfilter/index.ts';
 import { markMasqRules, masqueradeMark, postroutingRules } from '../iptables/fixed-rules.ts';
 import { comment, conntrack, host, jumpTo, network, ofType } from '../iptables/rule.ts';
+import type { IpvsLayout, Jump } from './layout.ts';
 import { type IpvsServices, NODE_PORT_SETS } from './services.ts';
 import { SETS, type SetName, setName } from './sets.ts';
 
-/** The iptables rules of ipvs mode. Source: writeIptablesRules and iptablesJumpChain of the ipvs proxier. */
+/**
+ * The iptables rules of ipvs mode, 1.28 to 1.36. Source: writeIptablesRules and iptablesJumpChain of the ipvs
+ * proxier. How older versions wrote them: history.ts.
+ */
 
-const SERVICES = 'KUBE-SERVICES';
+export const SERVICES = 'KUBE-SERVICES';
 const POSTROUTING = 'KUBE-POSTROUTING';
-const NODE_PORT = 'KUBE-NODE-PORT';
-const LOAD_BALANCER = 'KUBE-LOAD-BALANCER';
+export const NODE_PORT = 'KUBE-NODE-PORT';
+export const LOAD_BALANCER = 'KUBE-LOAD-BALANCER';
 const MARK_MASQ = 'KUBE-MARK-MASQ';
-const FORWARD = 'KUBE-FORWARD';
-const PROXY_FIREWALL = 'KUBE-PROXY-FIREWALL';
-const SOURCE_RANGES = 'KUBE-SOURCE-RANGES-FIREWALL';
-const FILTER = 'KUBE-IPVS-FILTER';
-const OUT_FILTER = 'KUBE-IPVS-OUT-FILTER';
+export const FORWARD = 'KUBE-FORWARD';
+export const PROXY_FIREWALL = 'KUBE-PROXY-FIREWALL';
+export const SOURCE_RANGES = 'KUBE-SOURCE-RANGES-FIREWALL';
+export const FILTER = 'KUBE-IPVS-FILTER';
+export const OUT_FILTER = 'KUBE-IPVS-OUT-FILTER';
 
-interface Jump {
-  readonly table: 'nat' | 'filter';
-  readonly from: string;
-  readonly to: string;
-  readonly comment: string;
-}
+const ACCESS_FILTER = 'kubernetes ipvs access filter';
 
 /** In the order in which kube-proxy ensures them; each is inserted at the head of its chain. */
-function jumps(state: ProxyState): Jump[] {
-  const filter = 'kubernetes ipvs access filter';
-  return [
-    { table: 'nat', from: 'OUTPUT', to: SERVICES, comment: 'kubernetes service portals' },
-    { table: 'nat', from: 'PREROUTING', to: SERVICES, comment: 'kubernetes service portals' },
-    { table: 'nat', from: 'POSTROUTING', to: POSTROUTING, comment: 'kubernetes postrouting rules' },
-    { table: 'filter', from: 'FORWARD', to: FORWARD, comment: 'kubernetes forwarding rules' },
-    { table: 'filter', from: 'INPUT', to: NODE_PORT, comment: 'kubernetes health check rules' },
-    { table: 'filter', from: 'INPUT', to: PROXY_FIREWALL, comment: 'kube-proxy firewall rules' },
-    { table: 'filter', from: 'FORWARD', to: PROXY_FIREWALL, comment: 'kube-proxy firewall rules' },
-    { table: 'filter', from: 'INPUT', to: FILTER, comment: filter },
-    ...(state.version.behaviour.ipvsOutFilter
-      ? [{ table: 'filter' as const, from: 'OUTPUT', to: OUT_FILTER, comment: filter }]
-      : []),
-  ];
-}
+export const JUMPS: readonly Jump[] = [
+  { table: 'nat', from: 'OUTPUT', to: SERVICES, comment: 'kubernetes service portals' },
+  { table: 'nat', from: 'PREROUTING', to: SERVICES, comment: 'kubernetes service portals' },
+  { table: 'nat', from: 'POSTROUTING', to: POSTROUTING, comment: 'kubernetes postrouting rules' },
+  { table: 'filter', from: 'FORWARD', to: FORWARD, comment: 'kubernetes forwarding rules' },
+  { table: 'filter', from: 'INPUT', to: NODE_PORT, comment: 'kubernetes health check rules' },
+  { table: 'filter', from: 'INPUT', to: PROXY_FIREWALL, comment: 'kube-proxy firewall rules' },
+  { table: 'filter', from: 'FORWARD', to: PROXY_FIREWALL, comment: 'kube-proxy firewall rules' },
+  { table: 'filter', from: 'INPUT', to: FILTER, comment: ACCESS_FILTER },
+  { table: 'filter', from: 'OUTPUT', to: OUT_FILTER, comment: ACCESS_FILTER },
+];
 
 /** The rules as kube-proxy restores them, and as they stand in the kernel with the jumps from built-in chains. */
 export function ipvsRules(
   state: ProxyState,
   services: IpvsServices,
+  layout: IpvsLayout,
 ): { readonly payload: Ruleset; readonly kernel: Ruleset } {
-  const nat = natChains(state, services);
-  const filter = filterChains(state, services);
+  const nat = layout.nat(state, services);
+  const filter = layout.filter(state, services);
   const family = state.family === 'IPv4' ? 'ipv4' : 'ipv6';
-  const all = jumps(state);
+  const all = layout.jumps;
+  const ensured = layout.ensuredNatChains.map((name) => chain(name, []));
   return {
     payload: {
       family,
@@ -64,7 +60,7 @@ export function ipvsRules(
       family,
       tables: [
         kernelTable('filter', ['INPUT', 'FORWARD', 'OUTPUT'], filter, all),
-        kernelTable('nat', ['PREROUTING', 'INPUT', 'OUTPUT', 'POSTROUTING'], nat, all),
+        kernelTable('nat', ['PREROUTING', 'INPUT', 'OUTPUT', 'POSTROUTING'], [...nat, ...ensured], all),
       ],
     },
   };
@@ -88,12 +84,12 @@ function kernelTable(
   return { name, chains: [...first, ...sorted] };
 }
 
-function chain(name: string, rules: Rule[]): Chain {
+export function chain(name: string, rules: readonly Rule[]): Chain {
   return { name, policy: undefined, rules };
 }
 
 /** `-m set --match-set NAME dirs`, after the set's comment. */
-function inSet(state: ProxyState, set: SetName, directions: string): Match[] {
+export function inSet(state: ProxyState, set: SetName, directions: string): Match[] {
   return [comment(SETS[set].comment), plainSet(state, set, directions)];
 }
 
@@ -101,7 +97,7 @@ function plainSet(state: ProxyState, set: SetName, directions: string): Match {
   return { kind: 'set', negated: false, name: setName(set, state.family), directions: directions.split(',') };
 }
 
-function natChains(state: ProxyState, { entries }: IpvsServices): Chain[] {
+export function natChains(state: ProxyState, { entries }: IpvsServices): Chain[] {
   const used = (set: SetName) => (entries.get(set)?.size ?? 0) > 0;
   const whenUsed = (set: SetName, ...rules: Rule[]) => (used(set) ? rules : []);
   const masquerade = jumpTo(MARK_MASQ);
@@ -188,14 +184,13 @@ function natChains(state: ProxyState, { entries }: IpvsServices): Chain[] {
   ];
 }
 
-function filterChains(state: ProxyState, { entries, outFilters }: IpvsServices): Chain[] {
+export function filterChains(state: ProxyState, { entries, outFilters }: IpvsServices): Chain[] {
   const used = (set: SetName) => (entries.get(set)?.size ?? 0) > 0;
   const returnFrom = (set: SetName, directions: string): Rule => ({
     matches: [plainSet(state, set, directions)],
     target: { kind: 'RETURN' },
   });
   const mark = masqueradeMark(state);
-  const { ipvsOutFilter, ipvsFilterKnowsLocalExternalIPs } = state.version.behaviour;
   return [
     chain(FORWARD, [
       {
@@ -232,31 +227,27 @@ function filterChains(state: ProxyState, { entries, outFilters }: IpvsServices):
       returnFrom('KUBE-LOAD-BALANCER', 'dst,dst'),
       returnFrom('KUBE-CLUSTER-IP', 'dst,dst'),
       returnFrom('KUBE-EXTERNAL-IP', 'dst,dst'),
-      ...(ipvsFilterKnowsLocalExternalIPs ? [returnFrom('KUBE-EXTERNAL-IP-LOCAL', 'dst,dst')] : []),
+      returnFrom('KUBE-EXTERNAL-IP-LOCAL', 'dst,dst'),
       returnFrom('KUBE-HEALTH-CHECK-NODE-PORT', 'dst'),
       {
         matches: [conntrack(['NEW']), plainSet(state, 'KUBE-IPVS-IPS', 'dst')],
         target: { kind: 'REJECT' },
       },
     ]),
-    ...(ipvsOutFilter
-      ? [
-          chain(
-            OUT_FILTER,
-            outFilters.map(({ address, protocol, port }) => ({
-              source: host(address),
-              matches: [
-                {
-                  kind: 'ipvs',
-                  address: { negated: false, address },
-                  protocol: { negated: false, protocol },
-                  port: { negated: false, port },
-                } as const,
-              ],
-              target: { kind: 'DROP' },
-            })),
-          ),
-        ]
-      : []),
+    chain(
+      OUT_FILTER,
+      outFilters.map(({ address, protocol, port }) => ({
+        source: host(address),
+        matches: [
+          {
+            kind: 'ipvs',
+            address: { negated: false, address },
+            protocol: { negated: false, protocol },
+            port: { negated: false, port },
+          },
+        ],
+        target: { kind: 'DROP' },
+      })),
+    ),
   ];
 }

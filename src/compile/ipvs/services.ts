@@ -38,11 +38,19 @@ export interface IpvsServices {
   readonly owners: ReadonlyMap<string, VirtualServerOwner>;
 }
 
+/** What versions do in different ways. */
+export interface ServiceLayout {
+  /** The real servers of an address, under traffic policy Local or Cluster. */
+  readonly endpointsOf: (port: ServicePort, local: boolean) => readonly Endpoint[];
+  /** External and load-balancer IPs are bound to kube-ipvs0 even where another interface has them. */
+  readonly bindsAddressesOfOthers: boolean;
+}
+
 /**
  * Set entries, virtual servers and addresses of all service ports. Source: the loop over service ports in
  * syncProxyRules of the ipvs proxier, 1.28 to 1.36.
  */
-export function ipvsServices(state: ProxyState): IpvsServices {
+export function ipvsServices(state: ProxyState, layout: ServiceLayout): IpvsServices {
   const entries = new Map<SetName, Set<string>>();
   const virtualServers = new Map<string, VirtualServer>();
   const bound = new Set<string>();
@@ -50,8 +58,10 @@ export function ipvsServices(state: ProxyState): IpvsServices {
   const owners = new Map<string, VirtualServerOwner>();
   const nodeIPs = nodePortIPs(state);
   // Addresses on other interfaces are local already; a second time, on kube-ipvs0, they would be taken down
-  // together with the Service (1.28 and later look).
-  const onOtherInterfaces = new Set(state.interfaceAddresses.map(({ text }) => text));
+  // together with the Service.
+  const onOtherInterfaces = new Set(
+    layout.bindsAddressesOfOthers ? [] : state.interfaceAddresses.map(({ text }) => text),
+  );
 
   for (const port of state.servicePorts) {
     const protocol = port.protocol.toLowerCase() as 'tcp' | 'udp' | 'sctp';
@@ -70,7 +80,7 @@ export function ipvsServices(state: ProxyState): IpvsServices {
       virtualServers.set(key, virtualServer(port, state, protocol, address, number, endpoints));
       owners.set(key, { servicePortName: port.servicePortName, kind });
     };
-    const external = chosenEndpoints(port, port.externalPolicyLocal);
+    const external = layout.endpointsOf(port, port.externalPolicyLocal);
 
     for (const { destination } of port.localEndpoints) {
       const { address, port: number } = splitDestination(destination);
@@ -78,7 +88,7 @@ export function ipvsServices(state: ProxyState): IpvsServices {
     }
 
     insert('KUBE-CLUSTER-IP', `${port.clusterIP},${protocol}:${port.port}`);
-    serve('cluster IP', port.clusterIP, port.port, chosenEndpoints(port, port.internalPolicyLocal));
+    serve('cluster IP', port.clusterIP, port.port, layout.endpointsOf(port, port.internalPolicyLocal));
     bound.add(port.clusterIP);
 
     for (const address of port.externalIPs) {
@@ -151,11 +161,6 @@ export const NODE_PORT_SETS: Readonly<Record<'tcp' | 'udp' | 'sctp', readonly [S
   udp: ['KUBE-NODE-PORT-UDP', 'KUBE-NODE-PORT-LOCAL-UDP'],
   sctp: ['KUBE-NODE-PORT-SCTP-HASH', 'KUBE-NODE-PORT-LOCAL-SCTP-HASH'],
 };
-
-/** Under policy Local without an endpoint on this node, ipvs mode falls back to all of them. */
-function chosenEndpoints({ endpoints }: ServicePort, local: boolean): readonly Endpoint[] {
-  return local && endpoints.local.length > 0 ? endpoints.local : endpoints.cluster;
-}
 
 function virtualServer(
   port: ServicePort,

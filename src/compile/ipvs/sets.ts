@@ -73,6 +73,8 @@ export const SETS = {
 
 export type SetName = keyof typeof SETS;
 
+export const SET_NAMES: readonly SetName[] = Object.keys(SETS) as SetName[];
+
 /** The kernel's limit for names of sets (IPSET_MAXNAMELEN is 32 with the final NUL). */
 const MAX_NAME = 31;
 
@@ -84,9 +86,9 @@ export function setName(name: SetName, family: IPFamily): string {
 /** Entries by set, each once, in the order of first mention. */
 export type SetEntries = ReadonlyMap<SetName, ReadonlySet<string>>;
 
-/** All sets of a family, empty ones too, as kube-proxy creates them. */
-export function ipSets(entries: SetEntries, family: IPFamily): IpSet[] {
-  return (Object.keys(SETS) as SetName[]).map((name) => {
+/** The sets of a family, empty ones too, as kube-proxy creates them. */
+export function ipSets(names: readonly SetName[], entries: SetEntries, family: IPFamily): IpSet[] {
+  return names.map((name) => {
     const { type } = SETS[name];
     const options =
       type === 'bitmap:port'
