@@ -1,5 +1,5 @@
 import type { Family, Ruleset } from '../netfilter/index.ts';
-import type { ComparedFamily, Comparison, Finding } from './comparison.ts';
+import type { ComparedFamily, Comparison, Finding, RuleLine } from './comparison.ts';
 import { explainBalancing, explainOrdinary, type Sides } from './explain-chains.ts';
 import { explainShared } from './explain-dispatch.ts';
 import { explainIpvs } from './explain-ipvs.ts';
@@ -88,7 +88,8 @@ function compareFamily(
   const note = (code: Finding['problems'][number]['code'], message: string) =>
     notes.push({ family, problems: [problem(code, message)] });
 
-  const servicePorts = new Set([...ownersOf(left, names), ...ownersOf(right, names)]).size;
+  const owners = { left: ownersOf(left, names), right: ownersOf(right, names) };
+  const servicePorts = new Set([...owners.left, ...owners.right]).size;
   const summary = {
     family,
     tables: [...tables.map(({ table }) => table), ...(ipvs?.compared ?? [])],
@@ -118,12 +119,12 @@ function compareFamily(
       'iptables-legacy has tables as well; they are not in this dump and may hold rules of kube-proxy',
     );
   }
-  const whole = otherMode(left, right) ?? flushedNode(left, right, ownersOf(left, names).size);
+  const whole = otherMode(left, right) ?? flushedNode(left, right, owners.left.size);
   if (whole !== undefined) return { findings: [whole, ...findings], notes, compared: summary };
 
   const found = collectFindings(family, names);
   for (const difference of tables) explainTable(difference, left, right, names, found);
-  explainLifecycle(left, right, names, tables, found);
+  explainLifecycle(left, right, names, tables, owners, found);
   if (ipvs !== undefined)
     explainIpvs(ipvs, expected.ipvs ?? {}, found, (message) => note('draining', message));
   const partial = tables.flatMap((table) => [...table.partial].map((chain) => `${table.table}/${chain}`));
@@ -277,6 +278,7 @@ function explainLifecycle(
   right: View,
   names: Names,
   tables: readonly TableDifference[],
+  owners: { readonly left: ReadonlySet<string>; readonly right: ReadonlySet<string> },
   found: FindingCollector,
 ): void {
   const nat = tables.find(({ table }) => table === 'nat');
@@ -293,6 +295,21 @@ function explainLifecycle(
       if (code === 'chain-missing') found.add(owner, problem(code, `chain ${chain} is missing`, lines));
       else found.add(owner, problem(code, `chain ${chain} should not be there`, [], lines));
     }
+  }
+  const stale = new Map<string, RuleLine[]>();
+  for (const owner of owners.right) {
+    if (found.has(owner) && !owners.left.has(owner)) stale.set(owner, []);
+  }
+  if (stale.size === 0) return;
+  for (const chain of nat.surplus) {
+    const lines = stale.get(names.ownerOfChain(chain) ?? '');
+    lines?.push(...ruleLines(rulesOf(right, 'nat', chain), 'nat', chain, right.family));
+  }
+  for (const [owner, lines] of stale) {
+    found.lead(
+      owner,
+      problem('service-stale', 'stale service: still programmed, gone from the cluster', [], lines),
+    );
   }
 }
 

@@ -242,9 +242,21 @@ function explainEndpoint(
   const recent = (rule: Rule) => rule.matches.some(({ kind }) => kind === 'recent');
   if (touches(recent)) {
     const set = missing.some(recent);
+    const remembered = ({ tables }: View) =>
+      ['SVC', 'SVL'].some((kind) =>
+        tables
+          .get(table)
+          ?.chains.get(`KUBE-${kind}-${owner}`)
+          ?.rules.some((rule) => recent(rule) && jumpOf(rule) === chain),
+      );
+    // Where neither side of it is there, or both, that is one problem: of the service port, told by its own chain.
     const message = set
-      ? `session affinity missing for ${wanted}: it is not remembered who was sent there`
-      : `session affinity is set for ${wanted}, and should not be`;
+      ? remembered(actual)
+        ? `session affinity missing for ${wanted}: it is not remembered who was sent there`
+        : 'session affinity missing'
+      : remembered(expected) || !remembered(actual)
+        ? `session affinity is set for ${wanted}, and should not be`
+        : 'session affinity is set, and should not be';
     found.add(owner, problem('session-affinity', message, ...lines));
   } else if (touches((rule) => jumpOf(rule) === 'KUBE-MARK-MASQ')) {
     found.add(

@@ -6,6 +6,8 @@ import type { Names } from './names.ts';
 export interface FindingCollector {
   /** `owner` is the suffix of a service port's chains; undefined for the node. */
   add(owner: string | undefined, problem: Problem): void;
+  /** Puts what explains the others before them. */
+  lead(owner: string, problem: Problem): void;
   has(owner: string | undefined): boolean;
   findings(): Finding[];
 }
@@ -34,6 +36,9 @@ export function collectFindings(family: Family, names: Names): FindingCollector 
           actual: [...before.actual, ...problem.actual],
         };
       }
+    },
+    lead: (owner, problem) => {
+      ofOwners.set(owner, [problem, ...(ofOwners.get(owner) ?? [])]);
     },
     has: (owner) => (owner === undefined ? ofNode.length > 0 : ofOwners.has(owner)),
     findings: () => {
