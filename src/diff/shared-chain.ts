@@ -107,7 +107,7 @@ export function trafficOf(rule: Rule): Traffic | undefined {
   return port === undefined ? undefined : { address, protocol: protocol.protocol, port };
 }
 
-function trafficKey({ address, protocol, port }: Traffic): string {
+export function trafficKey({ address, protocol, port }: Traffic): string {
   return `${address} ${protocol} ${port}`;
 }
 

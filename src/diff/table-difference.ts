@@ -5,6 +5,7 @@ import { sameChain } from './ordinary-chain.ts';
 import { isBuiltIn, isProxyChain, isServiceChain, serviceChainParts } from './scope.ts';
 import { compareShared, readSharedChain, type SharedDifference } from './shared-chain.ts';
 import type { TableView, View } from './view.ts';
+import { withoutEffectless } from './without-effect.ts';
 
 /** Everything in one table that does not do the same on both sides. Findings and patches are made from it. */
 export interface TableDifference {
@@ -102,7 +103,9 @@ export function compareTable(
     if (isServiceChain(chain)) (right?.reachable.has(chain) ? surplus : unreferenced).add(chain);
     else if (options.scope === 'all' && isCompared(chain, options)) surplus.add(chain);
   }
-  return { table: name, jumps, shared, balancing, ordinary, missing, surplus, unreferenced, partial };
+  const all = { table: name, jumps, shared, balancing, ordinary, missing, surplus, unreferenced, partial };
+  if (options.scope === 'all') return all;
+  return withoutEffectless(all, SHARED_CHAINS[name] ?? [], leftChains, rightChains);
 }
 
 function isCompared(chain: string, { scope }: DifferenceOptions): boolean {

@@ -74,11 +74,6 @@ export class Mutator {
     return mutate?.call(this);
   }
 
-  /** Each kind once; those that find nothing to change give nothing. */
-  all(): Mutation[] {
-    return this.#mutations.flatMap((mutate) => mutate.call(this) ?? []);
-  }
-
   readonly #mutations: readonly ((this: Mutator) => Mutation | undefined)[] = [
     () => this.#onRule('delete a rule', (rules, { index }) => rules.toSpliced(index, 1)),
     () => this.#onRule('duplicate a rule', (rules, { index, rule }) => rules.toSpliced(index, 0, rule)),
@@ -215,7 +210,8 @@ export class Mutator {
     const rules = this.#tables.get(table)?.get(chain);
     const changed = place && rules && change(rules, place);
     if (place === undefined || changed === undefined) return undefined;
-    const touched = kind.startsWith('shuffle') ? (rules ?? []) : [place.rule];
+    // Of rules that changed places either may be the one that suffers.
+    const touched = kind.startsWith('s') ? (rules ?? []) : [place.rule];
     return this.#mutation(kind, place, touched, [[table, chain, changed]]);
   }
 
