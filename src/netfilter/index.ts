@@ -11,7 +11,7 @@ export { printAddrBatch } from './ip-addr-batch.ts';
 export type { ParsedIpset } from './ipset.ts';
 export { parseIpset } from './ipset.ts';
 export { canonicalMember } from './ipset-members.ts';
-export { addLine, createLine, delLine, printIpsetRestore } from './ipset-print.ts';
+export { addLine, delLine, printIpsetRestore } from './ipset-print.ts';
 export type { IpSet, IpSetMember, IpSetOption } from './ipset-types.ts';
 export type { ParsedIpvsadm } from './ipvs.ts';
 export { parseIpvsadm } from './ipvs.ts';

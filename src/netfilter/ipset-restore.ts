@@ -69,11 +69,13 @@ function carryOut(
       return true;
     }
     case 'flush':
+      if (words.length > 0) return false;
       setNamed(drafts, name).members.clear();
-      return words.length === 0;
+      return true;
     case 'destroy':
+      if (words.length > 0) return false;
       drafts.byName.delete(name);
-      return words.length === 0;
+      return true;
     case 'rename':
     case 'swap':
       return second !== undefined && isIpsetWord(second) && exchange(command, name, second, drafts);

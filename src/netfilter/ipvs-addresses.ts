@@ -9,8 +9,8 @@ export interface AddressAndPort {
   readonly isName: boolean;
 }
 
-/** Undefined where it is neither; without a port, the given one. */
-export function parseAddressAndPort(text: string, defaultPort = 0): AddressAndPort | undefined {
+/** Undefined where it is neither, or has no port and none is given for that. */
+export function parseAddressAndPort(text: string, defaultPort?: number): AddressAndPort | undefined {
   const [, bracketed, plain, portText] = /^(?:\[([^\]]*)\]|([^:[\]]+))(?::([^:]+))?$/.exec(text) ?? [];
   const written = bracketed ?? plain;
   const port = portText === undefined ? defaultPort : decimalPort(portText);

@@ -46,7 +46,7 @@ function canonicalRealServer(server: RealServer): RealServer {
 const FLAGS = ['fallback', 'port', '3'] as const;
 
 /** `mh-port,flag-1` of mh → `mh-fallback`, `mh-port`; `ops` first. mh and sh have no third flag. */
-export function canonicalFlags(scheduler: string, flags: readonly string[]): readonly string[] {
+function canonicalFlags(scheduler: string, flags: readonly string[]): readonly string[] {
   const named = scheduler === 'mh' || scheduler === 'sh';
   const found = new Set(
     flags.map((flag) => {

@@ -19,7 +19,7 @@ import {
   type VirtualServerDraft,
   type VirtualServerDrafts,
 } from './ipvs-draft.ts';
-import { isWholeMask, maskOf, noteHostName } from './ipvs-restore.ts';
+import { isWholeMask, maskOf, NAME, noteHostName } from './ipvs-restore.ts';
 import type { IpvsService, RealServer, VirtualServer } from './ipvs-types.ts';
 
 export interface VirtualServerListing {
@@ -66,7 +66,7 @@ function headOf(line: string, drafts: VirtualServerDrafts): VirtualServerDraft['
   const ipv6 = words[0] === 'FWM' && words[2] === 'IPv6';
   const service = serviceOf(words[0] ?? '', words[1] ?? '', ipv6, drafts);
   const [scheduler, ...rest] = words.slice(ipv6 ? 3 : 2);
-  if (service === undefined || scheduler === undefined || !/^[a-z0-9_-]+$/i.test(scheduler)) return undefined;
+  if (service === undefined || scheduler === undefined || !NAME.test(scheduler)) return undefined;
   return withFlags({ service, scheduler, flags: [] }, rest);
 }
 
@@ -95,9 +95,9 @@ function withFlags(
   const found: { -readonly [K in keyof Omit<VirtualServer, 'realServers'>]: VirtualServer[K] } = { ...head };
   for (let i = 0; i < words.length; i++) {
     const word = words[i] ?? '';
-    const list = /^\(([a-z0-9_,-]+)\)$/i.exec(word)?.[1];
+    const list = /^\(([^()]+)\)$/.exec(word)?.[1]?.split(',') ?? [];
     const value = words[i + 1] ?? '';
-    if (list !== undefined) found.flags = [...found.flags, ...list.split(',')];
+    if (list.length > 0 && list.every((flag) => NAME.test(flag))) found.flags = [...found.flags, ...list];
     else if (word === 'ops') found.flags = ['ops', ...found.flags];
     else if (word === 'persistent' && /^\d{1,9}$/.test(value)) {
       found.persistentSeconds = Number(value);
@@ -106,7 +106,7 @@ function withFlags(
       const mask = maskOf(value);
       if (mask !== undefined && !isWholeMask(mask)) found.persistentMask = mask;
       i++;
-    } else if (word === 'pe' && /^[a-z0-9_-]+$/i.test(value)) {
+    } else if (word === 'pe' && NAME.test(value)) {
       found.persistenceEngine = value;
       i++;
     } else return undefined;

@@ -23,7 +23,7 @@ const MOST_SECONDS = 31 * 24 * 60 * 60;
 const MOST_WEIGHT = 65535;
 
 /** Names of schedulers, flags and engines. */
-const NAME = /^[A-Za-z0-9_][A-Za-z0-9_.-]*$/;
+export const NAME = /^[A-Za-z0-9_][A-Za-z0-9_.-]*$/;
 
 /** Carries out one line; false where it is no command of ipvsadm. */
 export function readRestoreLine(line: string, drafts: VirtualServerDrafts): boolean {

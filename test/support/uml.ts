@@ -49,7 +49,7 @@ const PATIENCE_MS = 600_000;
 const environment = { ...process.env, PATH: `${process.env.PATH ?? ''}:/usr/sbin:/sbin` };
 
 /** Why no such kernel can be booted here, in a few words; undefined where it can. */
-export function umlIsMissing(): string | undefined {
+function umlIsMissing(): string | undefined {
   const script = `for tool in ${TOOLS.join(' ')}; do
     command -v "$tool" >/dev/null || { echo "$tool is not installed"; exit 1; }
   done
