@@ -32,6 +32,8 @@ export interface Diagnostic {
   /** Path of the field inside the object; printed as `spec.ports[0].port`. */
   readonly field?: FieldPath;
   readonly origin?: Origin;
+  /** Another place that the message is about; printed on a line of its own. */
+  readonly other?: { readonly origin: Origin; readonly field: FieldPath };
   /** Where there is no object: a syntax error, an unreadable file. Line and column count from 1. */
   readonly place?: { readonly file: string; readonly line?: number; readonly column?: number };
   /** What to do about it; names the option to pass. */

@@ -55,8 +55,8 @@ Each side is one of:
 What a file is, is found from what it holds. One iptables-save holds one family: what the dump does not hold is
 not compared, and the last line says so.
 
-Addresses that were invented (--service-cidr, here or for kp-compile) are compared with invented ones alone,
-never with a node's, and no patch is made of them. What a dump shows of a Service is no invention.
+Addresses that were invented (--service-cidr, --assume-ready; here or for kp-compile) are compared with
+invented ones alone, never with a node's, and no patch is made of them. What a dump shows is no invention.
 
 What kube-proxy does not own (CNI, Docker, firewalld …) is left out; --scope all compares that too.
 Order that has no meaning, counters, comments and spelling are never a difference.

@@ -11,9 +11,10 @@ import { IPVS_FILES } from './ipvs-artefacts.ts';
 import {
   addManifestOptions,
   answeredBy,
-  completeCluster,
+  deriveEndpoints,
+  inventAddresses,
   type ManifestOptions,
-  serviceRanges,
+  manifestRequest,
 } from './manifest-options.ts';
 import { renderDiagnostics, type Verbosity } from './messages.ts';
 import {
@@ -62,7 +63,7 @@ const EXAMPLES = `Examples:
     kp-compile cluster.yaml --node node-a --proxy-mode ipvs --emit script > node-a.sh
 
   Manifests that were not applied yet, with invented addresses:
-    kp-compile manifests/ --service-cidr 10.96.0.0/12 --cluster-cidr 10.244.0.0/16
+    kp-compile manifests/ --service-cidr 10.96.0.0/12 --assume-ready --cluster-cidr 10.244.0.0/16
 
   From a pipe, for another version, as kube-proxy writes it:
     kubectl get nodes,svc,endpointslices -A -o json | kp-compile - --node node-a --kube-version 1.30 --format restore
@@ -169,18 +170,21 @@ async function run(
   }
   const verbosity: Verbosity = options.quiet ? 'quiet' : options.verbose ? 'verbose' : 'normal';
   const request = compileRequest(options);
-  const ranges = serviceRanges(options);
+  const manifests = manifestRequest(options);
 
   const said: Diagnostic[] = [];
   const report = (diagnostic: Diagnostic) => void said.push(diagnostic);
   const progress = progressOf(io, options.quiet === true);
-  const read: ReadCluster = await readCluster(inputs, options.config, io, progress, report);
-  const cluster = completeCluster(read.cluster, ranges, report);
-  const compilation = compile(
-    cluster,
-    { ...request, ...(read.configuration === undefined ? {} : { configuration: read.configuration }) },
-    report,
-  );
+  const read: ReadCluster = await readCluster(inputs, options.config, io, progress, report, {
+    lastWins: options.lastWins === true,
+  });
+  const settings = {
+    ...request,
+    ...(read.configuration === undefined ? {} : { configuration: read.configuration }),
+  };
+  const served = deriveEndpoints(read.cluster, manifests, settings, report);
+  const cluster = inventAddresses(served, manifests, report);
+  const compilation = compile(cluster, settings, report);
 
   const isAnswered = answeredBy(cluster);
   const diagnostics = said.filter((diagnostic) => !isAnswered(diagnostic));

@@ -2,7 +2,6 @@ import type { ChalkInstance } from 'chalk';
 import type { CompileOptions } from '../compile/index.ts';
 import type { Diagnostic } from '../diagnostics.ts';
 import { type Comparison, changedChains, compareStates, type NodeState, patchOf } from '../diff/index.ts';
-import type { ServiceRanges } from '../kube/index.ts';
 import {
   githubReport,
   jsonReport,
@@ -17,7 +16,7 @@ import { type CutTable, describeCut, withoutUnknown } from './cut-off.ts';
 import { checkDiffOptions, DEFAULT_CONTEXT, type DiffOptions, diffCommand, sidesOf } from './diff-options.ts';
 import { EXIT_NO, EXIT_OK, EXIT_TROUBLE } from './exit-codes.ts';
 import { type Io, isBrokenPipe } from './io.ts';
-import { serviceRanges } from './manifest-options.ts';
+import { type ManifestRequest, manifestRequest } from './manifest-options.ts';
 import { renderDiagnostics, type Verbosity } from './messages.ts';
 import { compileRequest } from './node-options.ts';
 import { type Patches, singlePatch, writePatches } from './patches.ts';
@@ -47,8 +46,8 @@ async function run(
   const inputs = sidesOf(args, options);
   checkDiffOptions(options);
   const request = compileRequest(options);
-  const ranges = serviceRanges(options);
-  const sides = await readSides(inputs, request, ranges, options, io);
+  const manifests = manifestRequest(options);
+  const sides = await readSides(inputs, request, manifests, options, io);
   if (sides === undefined) return EXIT_TROUBLE;
   const { expected, actual } = sides.states;
 
@@ -102,7 +101,7 @@ interface ReadSides {
 async function readSides(
   inputs: Named<readonly string[]>,
   request: CompileOptions,
-  ranges: ServiceRanges,
+  manifests: ManifestRequest,
   options: DiffOptions,
   io: Io,
 ): Promise<ReadSides | undefined> {
@@ -121,7 +120,7 @@ async function readSides(
     const compiled = compileSide(
       side,
       request,
-      ranges,
+      manifests,
       other,
       (message) => void messages[name].push(message),
     );

@@ -7,11 +7,15 @@ import {
   DEFAULT_NODE_PORTS,
   parseCIDR,
   type ServiceRanges,
+  type SettingsRequest,
+  withPodEndpoints,
   withServiceAddresses,
 } from '../kube/index.ts';
 import { UsageError } from './usage-error.ts';
 
 export interface ManifestOptions {
+  readonly assumeReady?: boolean;
+  readonly lastWins?: boolean;
   readonly serviceCidr?: string;
   readonly serviceNodePortRange?: string;
 }
@@ -26,11 +30,29 @@ export function addManifestOptions(command: Command): void {
     .option(
       '--service-node-port-range <low-high>',
       `where node ports are invented; with --service-cidr by default ${DEFAULT_NODE_PORTS.first}-${DEFAULT_NODE_PORTS.last}`,
+    )
+    .option(
+      '--assume-ready',
+      'invent endpoints, out of the cluster CIDR, for Services whose Pods are known by their Deployments and the like alone',
+    )
+    .option(
+      '--last-wins',
+      'of objects with one name that differ, the later one counts; without, they are an error',
     );
 }
 
-/** The ranges of the options. Throws a UsageError. */
-export function serviceRanges(options: ManifestOptions): ServiceRanges {
+/** What the options ask for. */
+export interface ManifestRequest {
+  readonly ranges: ServiceRanges;
+  readonly assumeReady: boolean;
+}
+
+/** Throws a UsageError. */
+export function manifestRequest(options: ManifestOptions): ManifestRequest {
+  return { ranges: serviceRanges(options), assumeReady: options.assumeReady === true };
+}
+
+function serviceRanges(options: ManifestOptions): ServiceRanges {
   const serviceCIDRs = (options.serviceCidr ?? '').split(',').flatMap((text): CIDR[] => {
     if (text.trim() === '') return [];
     const cidr = parseCIDR(text.trim());
@@ -63,8 +85,21 @@ function nodePortRange(options: ManifestOptions): ServiceRanges['nodePorts'] {
   return range;
 }
 
-/** The cluster with what the options invent. */
-export function completeCluster(cluster: Cluster, ranges: ServiceRanges, report: Report): Cluster {
+/** The cluster with endpoints from its Pods where it has no slices; those of --assume-ready are invented. */
+export function deriveEndpoints(
+  cluster: Cluster,
+  { assumeReady }: ManifestRequest,
+  { flags, configuration }: Pick<SettingsRequest, 'flags' | 'configuration'>,
+  report: Report,
+): Cluster {
+  const found = configuration ?? cluster.configurations[0];
+  const texts = flags?.clusterCIDRs ?? found?.configuration.clusterCIDRs ?? [];
+  const podCIDRs = texts.flatMap((text) => parseCIDR(text) ?? []);
+  return withPodEndpoints(cluster, { assumeReady: assumeReady ? { podCIDRs } : undefined }, report);
+}
+
+/** The cluster with addresses for its Services; they are invented. */
+export function inventAddresses(cluster: Cluster, { ranges }: ManifestRequest, report: Report): Cluster {
   return withServiceAddresses(cluster, ranges, report);
 }
 

@@ -1,8 +1,19 @@
 import type { Diagnostic, Report } from '../diagnostics.ts';
-import { type Cluster, clusterCollector, type FoundConfiguration, isReadKind } from '../kube/index.ts';
+import {
+  type Cluster,
+  type CollectorOptions,
+  clusterCollector,
+  type FoundConfiguration,
+  isReadKind,
+} from '../kube/index.ts';
 import { DEFAULT_LIMITS, loadObjects, parseYaml, type RawInput, type Sources } from '../load/index.ts';
 import type { Io } from './io.ts';
 import type { Progress } from './progress.ts';
+
+export interface ReadClusterOptions extends CollectorOptions {
+  /** Bytes of inputs that were read already. */
+  readonly given?: ReadonlyMap<string, RawInput>;
+}
 
 export interface ReadCluster {
   readonly cluster: Cluster;
@@ -11,20 +22,19 @@ export interface ReadCluster {
   readonly sources: Sources;
 }
 
-/**
- * Reads the inputs, and the configuration file if one was named, into a cluster; `given`: bytes of inputs that
- * were read already.
- */
+/** Reads the inputs, and the configuration file if one was named, into a cluster. */
 export async function readCluster(
   inputs: readonly string[],
   configFile: string | undefined,
   io: Io,
   progress: Progress,
   report: Report,
-  given: ReadonlyMap<string, RawInput> = new Map(),
+  options: ReadClusterOptions = {},
 ): Promise<ReadCluster> {
-  const collector = clusterCollector(report, (text) => parseYaml(text, DEFAULT_LIMITS)[0]);
+  const { given = new Map() } = options;
+  const collector = clusterCollector(report, (text) => parseYaml(text, DEFAULT_LIMITS)[0], options);
   let objects = 0;
+  const helpers = new Map<string, number>();
   // The configuration is read in the same run, so that one set of sources finds the places of all messages.
   const config = clusterCollector(report, (text) => parseYaml(text, DEFAULT_LIMITS)[0]);
   const summary = await loadObjects(
@@ -35,7 +45,8 @@ export async function readCluster(
         config.add(object);
         return;
       }
-      objects++;
+      if (decides(object.kind)) objects++;
+      else helpers.set(object.kind, (helpers.get(object.kind) ?? 0) + 1);
       progress.tick();
       collector.add(object);
     },
@@ -43,7 +54,7 @@ export async function readCluster(
     { wants: isReadKind, stdin: io.stdin, given },
   );
   progress.done();
-  if (objects === 0) report(nothingRead(summary.skipped));
+  if (objects === 0) report(nothingRead(new Map([...summary.skipped, ...helpers])));
   const [configuration] = config.cluster().configurations;
   if (configFile !== undefined && configuration === undefined) {
     report({
@@ -58,6 +69,11 @@ export async function readCluster(
 
 function configures(kind: string): boolean {
   return kind === 'KubeProxyConfiguration' || kind === 'ConfigMap';
+}
+
+/** Pods and what makes them only help where a Service has no slices. */
+function decides(kind: string): boolean {
+  return !['Pod', 'Deployment', 'StatefulSet', 'DaemonSet', 'ReplicaSet'].includes(kind);
 }
 
 function nothingRead(skipped: ReadonlyMap<string, number>): Diagnostic {

@@ -2,7 +2,7 @@
 import { type CompileOptions, compile } from '../compile/index.ts';
 import type { Diagnostic, Report } from '../diagnostics.ts';
 import type { NodeState } from '../diff/index.ts';
-import { type Cluster, type FoundConfiguration, type ServiceRanges, servicePortName } from '../kube/index.ts';
+import { type Cluster, type FoundConfiguration, servicePortName } from '../kube/index.ts';
 import { locate, type RawInput, type Sources } from '../load/index.ts';
 import type { Family } from '../netfilter/index.ts';
 import type { ReportPlace } from '../report/index.ts';
@@ -11,7 +11,7 @@ import type { CutTable } from './cut-off.ts';
 import { detectInput, type RulesFile } from './detect-input.ts';
 import { fillFromDump } from './fill-from-dump.ts';
 import type { Io } from './io.ts';
-import { answeredBy, completeCluster } from './manifest-options.ts';
+import { answeredBy, deriveEndpoints, inventAddresses, type ManifestRequest } from './manifest-options.ts';
 import type { Progress } from './progress.ts';
 import { readCluster } from './read-cluster.ts';
 import { readRules } from './read-rules.ts';
@@ -36,7 +36,7 @@ export interface ManifestsSide {
 /** Reads one side; undefined, after an error, where it cannot be used. */
 export async function readSide(
   inputs: readonly string[],
-  options: { readonly config?: string; readonly family?: Family },
+  options: { readonly config?: string; readonly family?: Family; readonly lastWins?: boolean },
   io: Io,
   progress: Progress,
   report: Report,
@@ -82,7 +82,7 @@ export async function readSide(
     // Compared with nothing, all that a node has would be too much.
     (diagnostic) =>
       report(diagnostic.code === 'nothing-to-compile' ? { ...diagnostic, severity: 'error' } : diagnostic),
-    given,
+    { given, lastWins: options.lastWins === true },
   );
   return { kind: 'manifests', cluster, configuration, sources };
 }
@@ -102,16 +102,17 @@ export interface CompiledSide {
 export function compileSide(
   side: ManifestsSide,
   asked: CompileOptions,
-  ranges: ServiceRanges,
+  manifests: ManifestRequest,
   other: Side | undefined,
   report: Report,
 ): CompiledSide | undefined {
   const { configuration } = side;
-  const filled =
-    other?.kind === 'rules' ? fillFromDump(side.cluster, asked, other.state.rulesets) : undefined;
-  const { cluster: known, request } = filled ?? { cluster: side.cluster, request: asked };
+  const configured = { ...asked, ...(configuration === undefined ? {} : { configuration }) };
+  const served = deriveEndpoints(side.cluster, manifests, configured, report);
+  const filled = other?.kind === 'rules' ? fillFromDump(served, asked, other.state.rulesets) : undefined;
+  const { cluster: known, request } = filled ?? { cluster: served, request: asked };
   // What the dump shows is no invention; what it does not show either may be one.
-  const cluster = completeCluster(known, ranges, report);
+  const cluster = inventAddresses(known, manifests, report);
   const compilation = compile(
     cluster,
     { ...request, ...(configuration === undefined ? {} : { configuration }) },
@@ -139,7 +140,8 @@ export function compileSide(
   const isFilled = answeredBy(cluster);
   const isAnswered = (diagnostic: Diagnostic) =>
     // Where the configuration has none and the node does, that is a difference.
-    (filled !== undefined && diagnostic.code === 'no-cluster-cidr') || isFilled(diagnostic);
+    (filled !== undefined && ['no-cluster-cidr', 'no-endpoints'].includes(diagnostic.code)) ||
+    isFilled(diagnostic);
   const copied =
     other?.kind === 'rules' && other.invented && filled !== undefined && filled.addressed.size > 0;
   const invented = [...compilation.invented, ...(copied ? ['those of the rules on the other side'] : [])];

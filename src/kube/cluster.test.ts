@@ -24,7 +24,11 @@ describe('what is read:', () => {
     ['serving.knative.dev/v1', 'Service', false],
     ['cilium.io/v2', 'CiliumEndpointSlice', false],
     ['metrics.k8s.io/v1beta1', 'NodeMetrics', false],
-    ['v1', 'Pod', false],
+    ['v1', 'Pod', true],
+    ['apps/v1', 'Deployment', true],
+    ['extensions/v1beta1', 'DaemonSet', true],
+    ['apps.example.com/v1', 'Deployment', false],
+    ['v1', 'Secret', false],
     ['v1', '', false],
     ['', 'Service', false],
   ])('%s %s: %s', (apiVersion, kind, expected) => {

@@ -4,6 +4,7 @@ import { readEndpoints } from './endpoints.ts';
 import { fieldOf, isObject, type JsonObject, report as reportAt } from './fields.ts';
 import { type KubeProxyConfiguration, readKubeProxyConfiguration } from './kube-proxy-configuration.ts';
 import { type Node, readNode } from './node.ts';
+import { type Pod, podReader, readWorkload, type Workload, type WorkloadKind } from './pod.ts';
 import { readService, type Service, type SkippedService } from './service.ts';
 
 /** The objects of a cluster that decide about a node's rules, in a compact and checked form. */
@@ -14,6 +15,9 @@ export interface Cluster {
   /** Slices that would be mirrored from Endpoints objects; used for Services that have no slice of their own. */
   readonly mirroredSlices: readonly EndpointSlice[];
   readonly nodes: readonly Node[];
+  /** For Services without slices. */
+  readonly pods: readonly Pod[];
+  readonly workloads: readonly Workload[];
   readonly configurations: readonly FoundConfiguration[];
   /** Addresses that no cluster gave: whose, and out of which range, in words for the head of the output. */
   readonly invented?: readonly string[];
@@ -37,15 +41,32 @@ export function isReadKind(apiVersion: string, kind: string): boolean {
   return readerOf(apiVersion, kind) !== undefined;
 }
 
-type Reader = 'Service' | 'Endpoints' | 'Node' | 'EndpointSlice' | 'KubeProxyConfiguration' | 'ConfigMap';
+type Reader =
+  | 'Service'
+  | 'Endpoints'
+  | 'Node'
+  | 'EndpointSlice'
+  | 'Pod'
+  | WorkloadKind
+  | 'KubeProxyConfiguration'
+  | 'ConfigMap';
+
+/** Those of 1.8 and earlier are still in repositories. */
+const WORKLOAD_VERSIONS = ['apps/v1', 'apps/v1beta2', 'apps/v1beta1', 'extensions/v1beta1'];
 
 function readerOf(apiVersion: string, kind: string): Reader | undefined {
   switch (kind) {
     case 'Service':
     case 'Endpoints':
     case 'Node':
+    case 'Pod':
     case 'ConfigMap':
       return apiVersion === 'v1' ? kind : undefined;
+    case 'Deployment':
+    case 'StatefulSet':
+    case 'DaemonSet':
+    case 'ReplicaSet':
+      return WORKLOAD_VERSIONS.includes(apiVersion) ? kind : undefined;
     case 'EndpointSlice':
       return apiVersion === 'discovery.k8s.io/v1' || apiVersion === 'discovery.k8s.io/v1beta1'
         ? kind
@@ -60,6 +81,11 @@ function readerOf(apiVersion: string, kind: string): Reader | undefined {
 /** Names under which kubeadm, EKS and others keep kube-proxy's configuration. */
 const CONFIG_MAPS = new Set(['kube-proxy', 'kube-proxy-config', 'kube-proxy-worker']);
 
+export interface CollectorOptions {
+  /** Of objects with one name that say different things the later one counts, and that is no error. */
+  readonly lastWins?: boolean;
+}
+
 /**
  * Collects a cluster object by object. `parseYaml` reads the KubeProxyConfiguration inside a ConfigMap and
  * throws where it cannot. Of objects with the same kind, namespace and name the first counts; where another one
@@ -68,14 +94,23 @@ const CONFIG_MAPS = new Set(['kube-proxy', 'kube-proxy-config', 'kube-proxy-work
 export function clusterCollector(
   report: Report,
   parseYaml: (text: string) => unknown,
+  { lastWins = false }: CollectorOptions = {},
 ): { add(object: InputObject): void; cluster(): Cluster } {
   const services = new Map<string, Service | SkippedService>();
   const slices = new Map<string, EndpointSlice>();
   const mirrored = new Map<string, { readonly origin: Origin; readonly slices: readonly EndpointSlice[] }>();
   const nodes = new Map<string, Node>();
+  const pods = new Map<string, Pod>();
+  const workloads: Readonly<Record<WorkloadKind, Map<string, Workload>>> = {
+    DaemonSet: new Map(),
+    Deployment: new Map(),
+    ReplicaSet: new Map(),
+    StatefulSet: new Map(),
+  };
+  const readPod = podReader(report);
   const configurations: FoundConfiguration[] = [];
 
-  /** Keeps the first of two objects of one name; an error where the second says something else. */
+  /** Keeps one of two objects of one name; the first, and an error, where they say different things. */
   const keep = <T extends { readonly origin: Origin }>(
     known: Map<string, T>,
     key: string,
@@ -84,8 +119,10 @@ export function clusterCollector(
   ) => {
     const before = known.get(key);
     if (before === undefined) known.set(key, item);
-    else if (contents(before) !== contents(item))
-      report(conflict(`${kind} ${key}`, before.origin, item.origin));
+    else if (contents(before) !== contents(item)) {
+      report(conflict(`${kind} ${key}`, before.origin, item.origin, lastWins));
+      if (lastWins) known.set(key, item);
+    }
   };
 
   const add = (object: InputObject): void => {
@@ -116,6 +153,21 @@ export function clusterCollector(
         if (node !== undefined) keep(nodes, node.name, 'Node', node);
         break;
       }
+      case 'Pod': {
+        const pod = readPod(value, origin);
+        if (pod !== undefined) keep(pods, `${pod.namespace}/${pod.name}`, 'Pod', pod);
+        break;
+      }
+      case 'Deployment':
+      case 'StatefulSet':
+      case 'DaemonSet':
+      case 'ReplicaSet': {
+        const workload = readWorkload(reader, value, origin, report);
+        if (workload !== undefined) {
+          keep(workloads[reader], `${workload.namespace}/${workload.name}`, reader, workload);
+        }
+        break;
+      }
       case 'KubeProxyConfiguration':
         configurations.push({
           configuration: readKubeProxyConfiguration(value, {
@@ -144,6 +196,8 @@ export function clusterCollector(
       endpointSlices: sorted([...slices.values()]),
       mirroredSlices: sorted([...mirrored.values()].flatMap((item) => item.slices)),
       nodes: sorted([...nodes.values()].map((node) => ({ namespace: '', ...node }))),
+      pods: sorted([...pods.values()]),
+      workloads: Object.values(workloads).flatMap((ofKind) => sorted([...ofKind.values()])),
       configurations,
     }),
   };
@@ -191,15 +245,27 @@ function within(diagnostic: Diagnostic): string {
   return path === '' ? diagnostic.message : `${path}: ${diagnostic.message}`;
 }
 
-function conflict(object: string, first: Origin, second: Origin): Diagnostic {
-  return {
-    code: 'conflicting-objects',
-    severity: 'error',
-    message: `the same object was read before with other contents (${first.file})`,
+function conflict(object: string, first: Origin, second: Origin, lastWins: boolean): Diagnostic {
+  const common = {
     object,
     field: ['metadata', 'name'],
     origin: second,
-    help: 'leave one of them out: the input has to be one cluster at one time',
+    other: { origin: first, field: ['metadata', 'name'] },
+  };
+  if (lastWins) {
+    return {
+      ...common,
+      code: 'overridden-object',
+      severity: 'note',
+      message: 'the same object was read before with other contents; this one counts',
+    };
+  }
+  return {
+    ...common,
+    code: 'conflicting-objects',
+    severity: 'error',
+    message: `the same object was read before with other contents (${first.file})`,
+    help: 'leave one of them out: the input has to be one cluster at one time; or let the later one count with --last-wins',
   };
 }
 

@@ -1,5 +1,6 @@
 export {
   type Cluster,
+  type CollectorOptions,
   clusterCollector,
   type FoundConfiguration,
   type InputObject,
@@ -27,12 +28,14 @@ export {
   type KubeProxyVersion,
   kubeProxyVersion,
   NEWEST_VERSION,
+  OLDEST_VERSION,
   parseMinor,
   placeOfMinor,
 } from './kube-proxy-version.ts';
 export type { LocalDetector } from './local-detection.ts';
 export type { Node } from './node.ts';
 export { type NetworkInterface, nodeIPs } from './node-addresses.ts';
+export { type PodEndpointOptions, withPodEndpoints } from './pod-endpoints.ts';
 export type { Protocol } from './protocol.ts';
 export { type NodeSettings, type ProxyState, proxyStates } from './proxy-state.ts';
 export type { Service, SkippedService } from './service.ts';

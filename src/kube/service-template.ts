@@ -7,6 +7,7 @@ import {
   type ObjectContext,
   report,
   showValue,
+  stringField,
   stringListField,
   stringMapField,
 } from './fields.ts';
@@ -23,6 +24,8 @@ export interface ServiceTemplate {
   readonly ipFamilies: readonly IPFamily[];
   readonly ipFamilyPolicy: IPFamilyPolicy;
   readonly allocateLoadBalancerNodePorts: boolean;
+  /** PreferClose, PreferSameZone or PreferSameNode; empty where there is none. */
+  readonly trafficDistribution: string;
 }
 
 const POLICIES: readonly IPFamilyPolicy[] = ['SingleStack', 'PreferDualStack', 'RequireDualStack'];
@@ -37,6 +40,7 @@ export function readServiceTemplate(context: ObjectContext, spec: JsonObject): S
     ipFamilyPolicy: enumField(context, spec, 'ipFamilyPolicy', ['spec'], POLICIES) ?? 'SingleStack',
     allocateLoadBalancerNodePorts:
       booleanField(context, spec, 'allocateLoadBalancerNodePorts', ['spec']) ?? true,
+    trafficDistribution: stringField(context, spec, 'trafficDistribution', ['spec']) ?? '',
   };
 }
 

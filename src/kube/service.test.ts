@@ -107,6 +107,7 @@ status:
       ipFamilies: ['IPv4', 'IPv6'],
       ipFamilyPolicy: 'RequireDualStack',
       allocateLoadBalancerNodePorts: true,
+      trafficDistribution: 'PreferClose',
     },
     origin: ORIGIN,
   });

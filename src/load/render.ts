@@ -21,6 +21,11 @@ export function renderDiagnostic(diagnostic: Diagnostic, locate: Locate): string
   if (object !== undefined) text += `${escapeText(object)}: `;
   if (field !== undefined && field.length > 0) text += `${escapeText(formatFieldPath(field))}: `;
   text += escapeText(diagnostic.message, MAX_MESSAGE);
+  if (diagnostic.other !== undefined) {
+    const { origin, field: path } = diagnostic.other;
+    const position = locate(origin, path);
+    text += `\n  other: ${renderFile(origin.file)}${renderPosition(position?.line, position?.column)}`;
+  }
   if (help !== undefined) text += `\n  help: ${escapeText(help, MAX_MESSAGE)}`;
   return text;
 }

@@ -1,0 +1,247 @@
+/**
+ * Endpoints that the EndpointSlice controller would make from Pods: for inputs that have Pods, or what makes them,
+ * and no slices. Source: getEndpointPorts, podToEndpoint and ShouldPodBeInEndpoints of k8s.io/endpointslice, FindPort,
+ * and the hints of its trafficdist package.
+ */
+import type { Report } from '../diagnostics.ts';
+import { type Cluster, compareText } from './cluster.ts';
+import type { EndpointSlice, SliceEndpoint, SlicePort } from './endpoint-slice.ts';
+import { report as reportAt } from './fields.ts';
+import type { CIDR, IPFamily } from './ip.ts';
+import { joinHostPort } from './ip.ts';
+import type { Pod, PodTemplate } from './pod.ts';
+import { indexByLabels } from './selectors.ts';
+import type { Service, ServicePortSpec } from './service.ts';
+import { countOf } from './service-addresses.ts';
+import { standInPods } from './stand-in-pods.ts';
+
+export interface PodEndpointOptions {
+  /** Pods that workloads would have count as ready, at addresses out of these networks. */
+  readonly assumeReady: { readonly podCIDRs: readonly CIDR[] } | undefined;
+}
+
+/** The cluster with slices for Services that have none of any kind, and whose selector finds Pods. */
+export function withPodEndpoints(cluster: Cluster, options: PodEndpointOptions, report: Report): Cluster {
+  const { pods, workloads } = cluster;
+  if (pods.length === 0 && workloads.length === 0) return cluster;
+  const services = [
+    ...cluster.services,
+    ...cluster.skippedServices.flatMap((skipped) =>
+      skipped.skipped === 'no cluster IP' ? [skipped.service] : [],
+    ),
+  ].filter(({ template }) => template.selector.size > 0);
+  const slices = groupByService([...cluster.endpointSlices, ...cluster.mirroredSlices]);
+  const zones = new Map(cluster.nodes.map(({ name, zone }) => [name, zone]));
+  const findPods = indexByLabels(pods);
+  const open: Service[] = [];
+  const made: EndpointSlice[] = [];
+  for (const service of services) {
+    const found = findPods(service.namespace, service.template.selector);
+    const own = slices.get(`${service.namespace}/${service.name}`);
+    if (own !== undefined) {
+      if (found.length > 0) reportDisagreement(service, own, slicesOf(service, found, zones), report);
+      continue;
+    }
+    if (found.every(({ addresses }) => addresses.length === 0)) open.push(service);
+    else made.push(...withPorts(service, slicesOf(service, found, zones), report));
+  }
+  const assumed = assumeReady(cluster, open, options, zones, report);
+  return {
+    ...cluster,
+    pods: [],
+    workloads: [],
+    endpointSlices: [...cluster.endpointSlices, ...made, ...assumed.slices].sort(
+      (a, b) => compareText(a.namespace, b.namespace) || compareText(a.name, b.name),
+    ),
+    ...(assumed.invented.length > 0 && { invented: [...(cluster.invented ?? []), ...assumed.invented] }),
+  };
+}
+
+function groupByService(slices: readonly EndpointSlice[]): ReadonlyMap<string, readonly EndpointSlice[]> {
+  const groups = new Map<string, EndpointSlice[]>();
+  for (const slice of slices) {
+    const key = `${slice.namespace}/${slice.serviceName}`;
+    const group = groups.get(key);
+    if (group === undefined) groups.set(key, [slice]);
+    else group.push(slice);
+  }
+  return groups;
+}
+
+/** Slices for Services that no Pod serves, of Pods that workloads would have. */
+function assumeReady(
+  cluster: Cluster,
+  open: readonly Service[],
+  { assumeReady: asked }: PodEndpointOptions,
+  zones: ReadonlyMap<string, string>,
+  report: Report,
+): { slices: readonly EndpointSlice[]; invented: readonly string[] } {
+  const nothing = { slices: [], invented: [] };
+  const makers = [
+    ...cluster.workloads,
+    ...cluster.pods
+      .filter(({ addresses, terminal }) => addresses.length === 0 && !terminal)
+      .map((pod) => ({ kind: 'Pod' as const, replicas: 1, owner: undefined, ...pod })),
+  ];
+  const find = indexByLabels(makers);
+  const served = open.flatMap((service) => {
+    const found = find(service.namespace, service.template.selector);
+    return found.length === 0 ? [] : [{ service, makers: found }];
+  });
+  if (served.length === 0) return nothing;
+  const names = served.map(({ service }) => `${service.namespace}/${service.name}`);
+  if (asked === undefined) {
+    report({
+      code: 'no-endpoints',
+      severity: 'warning',
+      message: `no endpoints are known of ${countOf(names, 'Service', 'Services')}, though the input has what would make their Pods`,
+      help: 'compile what the cluster holds, or invent their addresses with --assume-ready',
+    });
+    return nothing;
+  }
+  if (asked.podCIDRs.length === 0) {
+    report({
+      code: 'no-pod-range',
+      severity: 'error',
+      message: '--assume-ready invents addresses of Pods, and nobody says of which network',
+      help: 'pass --cluster-cidr, or a KubeProxyConfiguration with clusterCIDR',
+    });
+    return nothing;
+  }
+  const podsOf = standInPods(cluster, asked.podCIDRs, report);
+  const slices = served.flatMap(({ service, makers: found }) =>
+    withPorts(service, slicesOf(service, found.flatMap(podsOf), zones), report),
+  );
+  const networks = asked.podCIDRs.map(({ text }) => text).join(', ');
+  return {
+    slices,
+    invented: [`endpoints of ${countOf(names, 'Service', 'Services')}, out of ${networks}, taken for ready`],
+  };
+}
+
+/** One slice for each family and set of port numbers: Pods may have different numbers for one name. */
+function slicesOf(
+  service: Service,
+  pods: readonly Pod[],
+  zones: ReadonlyMap<string, string>,
+): EndpointSlice[] {
+  const groups = new Map<string, { family: IPFamily; ports: SlicePort[]; endpoints: SliceEndpoint[] }>();
+  for (const pod of [...pods].sort((a, b) => compareText(a.name, b.name))) {
+    if (pod.terminal) continue;
+    const ports = service.ports.flatMap((port) => {
+      const number = targetPortOf(port, pod.template);
+      return number === undefined ? [] : [{ name: port.name, protocol: port.protocol, port: number }];
+    });
+    for (const address of pod.addresses) {
+      const { family } = address.ip;
+      const key = `${family} ${ports.map(({ name, port }) => `${name}:${port}`).join()}`;
+      const group = groups.get(key) ?? { family, ports, endpoints: [] };
+      groups.set(key, group);
+      group.endpoints.push(endpointOf(service, pod, address, zones, group.endpoints.length));
+    }
+  }
+  return [...groups.values()].map(({ family, ports, endpoints }, index) => ({
+    namespace: service.namespace,
+    name: `${service.name} of Pods ${index + 1}`,
+    serviceName: service.name,
+    labels: new Map(),
+    addressType: family,
+    ports,
+    endpoints,
+    origin: service.origin,
+  }));
+}
+
+/** FindPort; undefined where the Pod has no port of that name. */
+function targetPortOf(port: ServicePortSpec, { namedPorts }: PodTemplate): number | undefined {
+  const target = port.targetPort ?? port.port;
+  if (typeof target === 'number') return target;
+  return namedPorts.find(({ name, protocol }) => name === target && protocol === port.protocol)?.port;
+}
+
+/** podToEndpoint, with the hints of spec.trafficDistribution where the zone of the node is known. */
+function endpointOf(
+  { template }: Service,
+  pod: Pod,
+  { given, ip }: Pod['addresses'][number],
+  zones: ReadonlyMap<string, string>,
+  index: number,
+): SliceEndpoint {
+  const zone = zones.get(pod.nodeName ?? '') ?? '';
+  const { trafficDistribution, publishNotReadyAddresses } = template;
+  const sameNode = trafficDistribution === 'PreferSameNode' && pod.nodeName !== undefined;
+  return {
+    address: given,
+    canonicalAddress: ip.text,
+    family: ip.family,
+    nodeName: pod.nodeName,
+    ready: publishNotReadyAddresses || (pod.ready && !pod.terminating),
+    serving: pod.ready,
+    terminating: pod.terminating,
+    zoneHints: trafficDistribution !== '' && zone !== '' ? [zone] : [],
+    nodeHints: sameNode ? [pod.nodeName] : [],
+    index,
+  };
+}
+
+/** Says so where no Pod has a port of the name that the Service asks for. */
+function withPorts(service: Service, slices: EndpointSlice[], report: Report): EndpointSlice[] {
+  service.ports.forEach(({ name, protocol, targetPort }, index) => {
+    const has = slices.some(({ ports }) =>
+      ports.some((port) => port.name === name && port.protocol === protocol),
+    );
+    if (has || slices.length === 0) return;
+    reportAt(
+      { object: `Service ${service.namespace}/${service.name}`, origin: service.origin, report },
+      'warning',
+      'no-such-port',
+      ['spec', 'ports', index, 'targetPort'],
+      `none of its Pods has a ${protocol} port named ${JSON.stringify(targetPort)}: no endpoints`,
+    );
+  });
+  return slices;
+}
+
+/** A dump is taken object by object: slices may be older or newer than Pods. Only what decides about rules counts. */
+function reportDisagreement(
+  service: Service,
+  slices: readonly EndpointSlice[],
+  fromPods: readonly EndpointSlice[],
+  report: Report,
+): void {
+  const families = new Set(service.clusterIPs.map(({ family }) => family));
+  const ready = (list: readonly EndpointSlice[]) =>
+    new Set(
+      list.flatMap(({ addressType, ports, endpoints }) =>
+        !families.has(addressType)
+          ? []
+          : ports.flatMap(({ protocol, port }) =>
+              endpoints
+                .filter((endpoint) => endpoint.ready)
+                .map(({ canonicalAddress }) => `${joinHostPort(canonicalAddress, port)}/${protocol}`),
+            ),
+      ),
+    );
+  const [inSlices, inPods] = [ready(slices), ready(fromPods)];
+  const surplus = [...inSlices].filter((endpoint) => !inPods.has(endpoint));
+  const missing = [...inPods].filter((endpoint) => !inSlices.has(endpoint));
+  if (surplus.length === 0 && missing.length === 0) return;
+  const parts = [
+    ...(surplus.length > 0 ? [`ready in slices alone: ${listOf(surplus)}`] : []),
+    ...(missing.length > 0 ? [`ready by Pods alone: ${listOf(missing)}`] : []),
+  ];
+  reportAt(
+    { object: `Service ${service.namespace}/${service.name}`, origin: service.origin, report },
+    'warning',
+    'slices-and-pods-differ',
+    [],
+    `EndpointSlices and Pods say different things, and the slices count; ${parts.join('; ')}`,
+  );
+}
+
+const MAX_LISTED = 3;
+
+function listOf(endpoints: readonly string[]): string {
+  const more = endpoints.length > MAX_LISTED ? ` and ${endpoints.length - MAX_LISTED} more` : '';
+  return endpoints.slice(0, MAX_LISTED).join(', ') + more;
+}
