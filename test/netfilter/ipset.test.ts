@@ -1,3 +1,4 @@
+import { readFileSync } from 'node:fs';
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import {
@@ -12,6 +13,7 @@ import {
 } from '../../src/netfilter/index.ts';
 import { hasConformance } from '../support/shared.ts';
 import { ipvsStates } from '../support/uml-state.ts';
+import { sharedFiles } from './support/shared.ts';
 
 const CLUSTER_IP: IpSet = {
   name: 'KUBE-CLUSTER-IP',
@@ -361,4 +363,18 @@ describe.skipIf(!hasConformance())('what kube-proxy left', () => {
         for (const { entry } of members) expect(canonicalMember(type, entry)).toBe(entry);
     },
   );
+});
+
+const dumps = [
+  'field/cases/R39-hostport-steals-cluster-ip-in-ipvs',
+  'field/cases/R41-ipvs-filter-rejects-health-checks',
+].flatMap((folder) => sharedFiles(folder).filter(({ name }) => name.startsWith('ipset')));
+
+describe.skipIf(dumps.length === 0)('a dump of a real node is read whole:', () => {
+  test.each(dumps)('$path', ({ path }) => {
+    const text = readFileSync(path, 'utf8');
+    const { sets, problems } = parseIpset(text);
+    expect(problems).toEqual([]);
+    expect(printIpsetRestore(sets).split(' -exist\n').sort()).toEqual(text.split('\n').sort());
+  });
 });

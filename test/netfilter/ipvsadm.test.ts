@@ -1,3 +1,4 @@
+import { readFileSync } from 'node:fs';
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import {
@@ -13,6 +14,7 @@ import {
 } from '../../src/netfilter/index.ts';
 import { hasConformance } from '../support/shared.ts';
 import { ipvsStates } from '../support/uml-state.ts';
+import { sharedFiles } from './support/shared.ts';
 
 const HEADINGS = `IP Virtual Server version 1.2.1 (size=4096)
 Prot LocalAddress:Port Scheduler Flags
@@ -360,4 +362,25 @@ describe.skipIf(!hasConformance())('what kube-proxy left', () => {
       expect(printIpvsadmRestore(virtualServers)).toBe(text);
     },
   );
+});
+
+const dumps = [
+  'field/dumps',
+  'field/cases/R33-ipvs-weight-zero-but-ready',
+  'field/cases/R35-ipvs-foreign-virtual-server',
+  'field/cases/R37-ipvs-etp-local-lb-has-all-endpoints',
+].flatMap((folder) =>
+  sharedFiles(folder).filter(({ name }) => /ipvs.*\.txt$/.test(name) && !/save/.test(name)),
+);
+
+describe.skipIf(dumps.length === 0)('a listing of a real node is read whole:', () => {
+  test.each(dumps)('$name', ({ path }) => {
+    const text = readFileSync(path, 'utf8');
+    const { virtualServers, problems } = parseIpvsadm(text);
+    expect(problems).toEqual([]);
+    expect(virtualServers).toHaveLength(text.match(/^(?:TCP|UDP|SCTP|FWM) /gm)?.length ?? 0);
+    expect(virtualServers.flatMap(({ realServers }) => realServers)).toHaveLength(
+      (text.match(/^ *-> /gm)?.length ?? 0) - 1,
+    );
+  });
 });
