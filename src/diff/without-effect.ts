@@ -1,5 +1,5 @@
 import type { Chain, Rule } from '../netfilter/index.ts';
-import { sameOrder, sameShares } from './balancing-chain.ts';
+import { type Balancing, sameOrder, sameShare, sameShares } from './balancing-chain.ts';
 import { differsForPackets, type Entry } from './effect.ts';
 import { jumpOf } from './rule-key.ts';
 import { isServiceChain } from './scope.ts';
@@ -87,22 +87,33 @@ function isDoubtful({ expected, actual }: GroupDifference): boolean {
 }
 
 function doubtfulChains({ balancing, ordinary }: TableDifference, expected: Side, actual: Side): string[] {
-  const destinations = (side: Side, chain: string) =>
-    side
-      .get(chain)
-      ?.rules.flatMap(({ target }) => (target?.kind === 'DNAT' ? target.destinations : []))
-      .join();
+  const isDoubtfulPair = (pair: { readonly expected: Balancing; readonly actual: Balancing }) => {
+    if (sameShares(pair.expected, pair.actual) && sameOrder(pair.expected.affinity, pair.actual.affinity))
+      return true;
+    // Two Services may have the same endpoint, each with a chain of its own for it.
+    const [left, right] = [byDestination(pair.expected, expected), byDestination(pair.actual, actual)];
+    return left.size === right.size && [...left].every(([to, share]) => sameShare(share, right.get(to) ?? 0));
+  };
   return [
-    ...[...balancing]
-      .filter(
-        ([, pair]) =>
-          sameShares(pair.expected, pair.actual) && sameOrder(pair.expected.affinity, pair.actual.affinity),
-      )
-      .map(([chain]) => chain),
+    ...[...balancing].filter(([, pair]) => isDoubtfulPair(pair)).map(([chain]) => chain),
     ...[...ordinary].filter(
-      (chain) => isServiceChain(chain) && destinations(expected, chain) === destinations(actual, chain),
+      (chain) => isServiceChain(chain) && destinationOf(chain, expected) === destinationOf(chain, actual),
     ),
   ];
+}
+
+function byDestination({ shares }: Balancing, side: Side): Map<string, number> {
+  const sums = new Map<string, number>();
+  for (const [chain, { share }] of shares) {
+    const to = destinationOf(chain, side);
+    sums.set(to, (sums.get(to) ?? 0) + share);
+  }
+  return sums;
+}
+
+function destinationOf(chain: string, side: Side): string {
+  const rules = side.get(chain)?.rules ?? [];
+  return rules.flatMap(({ target }) => (target?.kind === 'DNAT' ? target.destinations : [])).join();
 }
 
 /** Which traffic comes to which chains, and whether it fares the same. */
