@@ -2,12 +2,12 @@ import {
   type Cluster,
   type KubeProxyConfiguration,
   type KubeProxyVersion,
-  kubeProxyVersion,
-  NEWEST_VERSION,
   type NetworkInterface,
   parseIP,
 } from '../kube/index.ts';
 import type { Family, Rule, Ruleset } from '../netfilter/index.ts';
+import { readComment } from './names.ts';
+import { describeRange, recogniseVersion } from './recognise-version.ts';
 import { jumpOf } from './rule-key.ts';
 import { serviceChainParts } from './scope.ts';
 import { rulesOf, type View, viewOf } from './view.ts';
@@ -32,9 +32,6 @@ export interface InferredSettings {
 
 type Assumption = InferredSettings['assumptions'][number];
 type Draft = { -readonly [K in keyof KubeProxyConfiguration]: KubeProxyConfiguration[K] };
-
-/** The last version without nfacct counters: what a dump that has none was most likely written by. */
-const WITHOUT_NFACCT = 30;
 
 /**
  * Reads settings off the rules of a node: local detection and cluster CIDRs off the masquerade rules of cluster
@@ -61,16 +58,20 @@ export function inferSettings(
 
   const counters = views.map(hasCounters).filter((has) => has !== undefined);
   const nfacct = counters.length === 0 ? undefined : counters.includes(true);
-  const version = nfacct === false ? kubeProxyVersion(WITHOUT_NFACCT) : NEWEST_VERSION;
-  assumptions.push({ about: 'version', text: `kube-proxy ${version.text}: ${reasonOf(nfacct)}` });
+  const recognised = recogniseVersion(views);
+  const { version } = recognised;
+  const range = describeRange(recognised);
+  assumptions.push({
+    about: 'version',
+    text: `kube-proxy ${version.text}: the dump looks like ${range} (${recognised.reasons.join('; ')})`,
+  });
+  if (recognised.mode === 'ipvs') {
+    configuration.mode = 'ipvs';
+    assume('mode', 'ipvs mode');
+  }
   const nodeName = inferNode(views, cluster);
   if (nodeName !== undefined) assume('node', `node ${nodeName}, whose endpoints are the local ones`);
   return { configuration, interfaces, nfacct, version, nodeName, assumptions };
-}
-
-function reasonOf(nfacct: boolean | undefined): string {
-  if (nfacct === undefined) return 'the newest version known here';
-  return nfacct ? 'the dump has nfacct counters (1.31 and later)' : 'the dump has no nfacct counters';
 }
 
 function inferLocalDetection(
@@ -126,16 +127,18 @@ function inferLocalDetection(
   }
 }
 
-/** The jumps to KUBE-MARK-MASQ in KUBE-SVC and KUBE-SVL chains. */
+/** The jumps to KUBE-MARK-MASQ for cluster IPs in KUBE-SVC and KUBE-SVL chains; up to 1.21, in KUBE-SERVICES. */
 function masqueradesOfClusterIPs(view: View): Rule[] {
-  const found: Rule[] = [];
+  const isOfClusterIP = (rule: Rule) =>
+    jumpOf(rule) === 'KUBE-MARK-MASQ' && ['cluster IP', undefined].includes(readComment(rule)?.kind);
+  const found: Rule[] = rulesOf(view, 'nat', 'KUBE-SERVICES').filter(isOfClusterIP);
   for (const [name, { rules }] of view.tables.get('nat')?.chains ?? []) {
     const kind = serviceChainParts(name)?.kind;
     if (kind !== 'SVC' && kind !== 'SVL') continue;
     for (const rule of rules) {
-      // The rule comes first in its chain, and there is one at most; balancing rules need not be looked at.
+      // These rules come first in their chain; balancing rules need not be looked at.
       if (jumpOf(rule) !== 'KUBE-MARK-MASQ') break;
-      found.push(rule);
+      if (isOfClusterIP(rule)) found.push(rule);
     }
   }
   return found;
@@ -145,7 +148,7 @@ function masqueradesOfClusterIPs(view: View): Rule[] {
 function podTraffic(view: View): string | undefined {
   const sources: string[] = [];
   for (const [name, { rules }] of view.tables.get('nat')?.chains ?? []) {
-    if (serviceChainParts(name)?.kind !== 'EXT') continue;
+    if (!['EXT', 'XLB'].includes(serviceChainParts(name)?.kind ?? '')) continue;
     for (const { source } of rules) {
       if (source !== undefined && !source.negated && source.prefix !== undefined)
         sources.push(`${source.address}/${source.prefix}`);
@@ -199,7 +202,7 @@ function inferNode(views: readonly View[], cluster: Cluster): string | undefined
   const local = new Set<string>();
   for (const view of views) {
     for (const [name, { rules }] of view.tables.get('nat')?.chains ?? []) {
-      if (serviceChainParts(name)?.kind !== 'SVL') continue;
+      if (!['SVL', 'XLB'].includes(serviceChainParts(name)?.kind ?? '')) continue;
       for (const rule of rules) {
         for (const { target } of rulesOf(view, 'nat', jumpOf(rule) ?? '')) {
           if (target?.kind === 'DNAT') for (const text of target.destinations) local.add(hostOf(text));

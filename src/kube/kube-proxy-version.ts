@@ -313,6 +313,9 @@ export const KNOWN_VERSIONS = `1.${OLDEST_MINOR} … 1.${NEWEST_MINOR}`;
 /** The newest version whose rules are known. */
 export const NEWEST_VERSION: KubeProxyVersion = kubeProxyVersion(NEWEST_MINOR);
 
+/** The oldest one. */
+export const OLDEST_VERSION: KubeProxyVersion = kubeProxyVersion(OLDEST_MINOR);
+
 /** The version 1.`minor`, whose number must be in the known range (see parseMinor, isKnownMinor). */
 export function kubeProxyVersion(minor: number): KubeProxyVersion {
   let behaviour = NEWEST;

@@ -1,7 +1,7 @@
 import type { ProxyState } from '../../kube/index.ts';
 import type { Chain, Match, Rule, Ruleset, Table } from '../../netfilter/index.ts';
 import { writeDispatch } from './dispatch-rules.ts';
-import { markMasqRules, postroutingRules } from './fixed-rules.ts';
+import { markMasqRules } from './fixed-rules.ts';
 import { layoutOf } from './history/index.ts';
 import type { Layout, SharedChains } from './layout.ts';
 import { orderByName } from './order-by-name.ts';
@@ -59,7 +59,7 @@ function ownChains(state: ProxyState, layout: Layout, nfacct: boolean): { filter
   const firewall = layout.firewall(state);
   if (firewall !== undefined) filter.set(FIREWALL, firewall);
   filter.set(FORWARD, layout.forward(state, nfacct));
-  nat.set(POSTROUTING, postroutingRules(state));
+  nat.set(POSTROUTING, layout.postrouting(state));
   nat.set(MARK_MASQ, markMasqRules(state));
 
   const shared: SharedChains = {

@@ -18,6 +18,7 @@ export interface Layout {
   /** Chains that are made where they are missing, whether a sync writes them or not (besides the canary). */
   readonly ensuredChains: Readonly<Record<'filter' | 'nat', readonly string[]>>;
 
+  readonly postrouting: (state: ProxyState) => Rule[];
   readonly forward: (state: ProxyState, nfacct: boolean) => Rule[];
   /** Rules of KUBE-FIREWALL; undefined leaves the chain alone. */
   readonly firewall: (state: ProxyState) => Rule[] | undefined;

@@ -1,5 +1,5 @@
 import { clusterIP, externalIP, healthCheckNodePort, loadBalancerIP, nodePort } from './dispatch-rules.ts';
-import { firewallRules, forwardRules, nodePortJumps } from './fixed-rules.ts';
+import { firewallRules, forwardRules, nodePortJumps, postroutingRules } from './fixed-rules.ts';
 import type { Layout } from './layout.ts';
 import { masqueradingOfClusterIP, SERVICE_CHAINS } from './service-chains.ts';
 import type { ServicePortPlan } from './service-port-plan.ts';
@@ -12,6 +12,7 @@ export const NEWEST_LAYOUT: Layout = {
   natChains: NAT_CHAINS,
   ensuredChains: { filter: [FIREWALL], nat: [] },
 
+  postrouting: postroutingRules,
   forward: forwardRules,
   // kube-proxy leaves the chain alone where it has no rule for it.
   firewall: (state) => (state.localhostNodePorts ? firewallRules() : undefined),

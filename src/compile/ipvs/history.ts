@@ -1,5 +1,6 @@
 import type { KubeProxyVersion } from '../../kube/index.ts';
 import type { Chain, Rule } from '../../netfilter/index.ts';
+import { masqueradeMark } from '../iptables/fixed-rules.ts';
 import { comment, conntrack, jumpTo } from '../iptables/rule.ts';
 import type { IpvsLayout, IpvsLayoutChange } from './layout.ts';
 import { NEWEST_LAYOUT } from './newest-layout.ts';
@@ -11,6 +12,7 @@ import {
   LOAD_BALANCER,
   NODE_PORT,
   OUT_FILTER,
+  POSTROUTING,
   PROXY_FIREWALL,
   SERVICES,
   SOURCE_RANGES,
@@ -110,6 +112,22 @@ const LAYOUT_CHANGES: readonly IpvsLayoutChange[] = [
     since: 20,
     what: 'kube-proxy makes sure that kubelet’s chain KUBE-MARK-DROP is there',
     before: () => ({ ensuredNatChains: [] }),
+  },
+  {
+    since: 19,
+    what: 'KUBE-POSTROUTING takes the mark off what it masquerades; before, one rule masqueraded what had the mark',
+    before: ({ nat }) => ({
+      nat: (state, services) => {
+        const mark = masqueradeMark(state);
+        return withRules(nat(state, services), POSTROUTING, (rules) => [
+          ...rules.slice(0, -3),
+          ...rules.slice(-1).map((rule) => ({
+            ...rule,
+            matches: [...rule.matches, { kind: 'mark', negated: false, value: mark, mask: mark } as const],
+          })),
+        ]);
+      },
+    }),
   },
 ];
 

@@ -12,7 +12,7 @@ import { SETS, type SetName, setName } from './sets.ts';
  */
 
 export const SERVICES = 'KUBE-SERVICES';
-const POSTROUTING = 'KUBE-POSTROUTING';
+export const POSTROUTING = 'KUBE-POSTROUTING';
 export const NODE_PORT = 'KUBE-NODE-PORT';
 export const LOAD_BALANCER = 'KUBE-LOAD-BALANCER';
 const MARK_MASQ = 'KUBE-MARK-MASQ';

@@ -1,6 +1,7 @@
 import type { KubeProxyVersion } from '../../../kube/index.ts';
 import type { Layout, LayoutChange } from '../layout.ts';
 import { NEWEST_LAYOUT } from '../newest-layout.ts';
+import { MARK_TAKEN_OFF } from './since-1.19-postrouting.ts';
 import { EXTERNAL_SERVICES_FORWARDED, MARK_DROP_ENSURED } from './since-1.20-external-services.ts';
 import { EXTERNAL_IPS_FROM_ANYWHERE, HEALTH_CHECK_NODE_PORTS } from './since-1.21-external-ips.ts';
 import { AFFINITY_OF_READY_ENDPOINTS, MASQUERADING_IN_SERVICE_CHAINS } from './since-1.22-masquerading.ts';
@@ -26,6 +27,7 @@ const LAYOUT_CHANGES: readonly LayoutChange[] = [
   HEALTH_CHECK_NODE_PORTS,
   EXTERNAL_SERVICES_FORWARDED,
   MARK_DROP_ENSURED,
+  MARK_TAKEN_OFF,
 ];
 
 /** The layout of a version. */
