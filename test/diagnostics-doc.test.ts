@@ -1,4 +1,4 @@
-/** Codes of diagnostics are part of the interface: each one has to be explained in docs/diagnostics.md. */
+/** Codes are part of the interface: each one is explained in docs/diagnostics.md, those of findings in docs/findings.md. */
 import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
@@ -45,4 +45,15 @@ test('no code is explained twice, or stands in no source', () => {
       .map((entry) => readFileSync(join(entry.parentPath, entry.name), 'utf8')),
   ).join('\n');
   expect(explained.filter((code) => !sources.includes(`'${code}'`))).toEqual([]);
+});
+
+test('every code of a finding is explained in docs/findings.md, once, and stands in the schema', () => {
+  const source = readFileSync(join(root, 'src', 'diff', 'comparison.ts'), 'utf8');
+  const [union = ''] = /export type ProblemCode =[^;]*;/.exec(source) ?? [];
+  const codes = [...union.matchAll(/'([a-z-]+)'/g)].map((match) => match[1] ?? '').sort();
+  expect(codes.length).toBeGreaterThan(30);
+  const findings = readFileSync(join(root, 'docs', 'findings.md'), 'utf8');
+  expect([...findings.matchAll(/^\| `([^`]+)` \|/gm)].map((match) => match[1] ?? '').sort()).toEqual(codes);
+  const schema = readFileSync(join(root, 'schema', 'kp-diff-1.schema.json'), 'utf8');
+  expect(codes.filter((code) => !schema.includes(`"${code}"`))).toEqual([]);
 });
