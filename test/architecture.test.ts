@@ -25,7 +25,7 @@ const SHARED: readonly string[] = ['diagnostics.ts', 'escape.ts'];
 
 /** Files and the process belong to cli/ and load/, the terminal to cli/; the rest is pure. */
 const MAY_USE: Readonly<Record<string, readonly string[]>> = {
-  load: ['js-yaml', 'yaml', 'node:buffer', 'node:fs', 'node:net', 'node:path'],
+  load: ['js-yaml', 'yaml', 'node:buffer', 'node:fs', 'node:net', 'node:path', 'node:zlib'],
   kube: ['ipaddr.js', 'node:net'],
   netfilter: ['ipaddr.js', 'node:net'],
   compile: ['ipaddr.js', 'node:crypto', 'node:net'],

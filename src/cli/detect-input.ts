@@ -2,7 +2,7 @@
 import { readdirSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import type { Diagnostic } from '../diagnostics.ts';
-import { type RawInput, readWhole, textOf } from '../load/index.ts';
+import { isArchive, type LoadLimits, type RawInput, readWhole, textOf } from '../load/index.ts';
 import { detectFormat, type Family } from '../netfilter/index.ts';
 import type { Io } from './io.ts';
 
@@ -32,12 +32,16 @@ const RULES_IN_FOLDER: readonly (readonly [string, Family])[] = [
 const LOOKED_AT = 4 * 1024 * 1024;
 
 /** Reads a file, a folder or `-` as far as it takes to know what it is: rules whole, of manifests the beginning. */
-export async function detectInput(input: string, io: Io): Promise<DetectedInput> {
+export async function detectInput(
+  input: string,
+  io: Io,
+  limits: Partial<LoadLimits> = {},
+): Promise<DetectedInput> {
   const isFolder = input !== '-' && statSync(input, { throwIfNoEntry: false })?.isDirectory() === true;
-  return isFolder ? detectFolder(input, io) : detectFile(input, io);
+  return isFolder ? detectFolder(input, io, limits) : detectFile(input, io, limits);
 }
 
-async function detectFolder(folder: string, io: Io): Promise<DetectedInput> {
+async function detectFolder(folder: string, io: Io, limits: Partial<LoadLimits>): Promise<DetectedInput> {
   let names: Set<string>;
   try {
     names = new Set(readdirSync(folder));
@@ -53,16 +57,17 @@ async function detectFolder(folder: string, io: Io): Promise<DetectedInput> {
     if (files.some((other) => other.family === family)) {
       return unusable(file, `the folder holds rules of ${family} under two names`, 'name the file instead');
     }
-    const read = await readText(file, io);
+    const read = await readText(file, io, limits);
     if (!('text' in read)) return { kind: 'unusable', problem: read };
     files.push({ file, text: read.text, family });
   }
   return { kind: 'rules', files };
 }
 
-async function detectFile(file: string, io: Io): Promise<DetectedInput> {
-  const raw = await readWhole(file, io.stdin);
+async function detectFile(file: string, io: Io, limits: Partial<LoadLimits>): Promise<DetectedInput> {
+  const raw = await readWhole(file, io.stdin, limits);
   if ('code' in raw) return { kind: 'unusable', problem: raw };
+  if (isArchive(raw)) return { kind: 'manifests', input: file, raw };
   const start = textOf(file, raw, LOOKED_AT);
   if ('code' in start) return { kind: 'unusable', problem: start };
   if (isManifests(start.text, file)) {
@@ -81,8 +86,12 @@ function isManifests(text: string, file: string): boolean {
   return /^\s*[[{]/.test(text) || /\.(?:ya?ml|json)$/i.test(file);
 }
 
-async function readText(file: string, io: Io): Promise<{ readonly text: string } | Diagnostic> {
-  const raw = await readWhole(file, io.stdin);
+async function readText(
+  file: string,
+  io: Io,
+  limits: Partial<LoadLimits>,
+): Promise<{ readonly text: string } | Diagnostic> {
+  const raw = await readWhole(file, io.stdin, limits);
   return 'code' in raw ? raw : textOf(file, raw);
 }
 

@@ -1,6 +1,7 @@
 import { Command, InvalidArgumentError, Option } from 'commander';
 import type { Family } from '../netfilter/index.ts';
 import type { ColorChoice } from './colors.ts';
+import { addInputOptions, type InputOptions } from './input-options.ts';
 import { addManifestOptions, type ManifestOptions } from './manifest-options.ts';
 import {
   addAllKubeProxyFlags,
@@ -12,7 +13,7 @@ import {
 import { packageVersion } from './package-version.ts';
 import { UsageError } from './usage-error.ts';
 
-export interface DiffOptions extends NodeOptions, ManifestOptions {
+export interface DiffOptions extends NodeOptions, ManifestOptions, InputOptions {
   readonly expected?: readonly string[];
   readonly actual?: readonly string[];
   readonly scope: 'kube-proxy' | 'all';
@@ -48,7 +49,8 @@ const EXAMPLES = `Examples:
     patch/apply.sh
 
 Each side is one of:
-  manifests or a cluster dump   files or folders (.yaml, .yml, .json); compiled on the spot, with the options below
+  manifests or a cluster dump   files, folders (.yaml, .yml, .json), archives (.tar, .tgz), plain or .gz; compiled
+                                on the spot, with the options below
   rules                         what iptables-save or ip6tables-save prints, or kp-compile, in either format
   a folder with rules.v4, rules.v6 (or save.v4, save.v6); one of them may be missing
   -                             any of these files from standard input, on one side
@@ -108,6 +110,7 @@ export function diffCommand(): Command {
     .optionsGroup('How manifests are compiled:');
   addNodeOptions(command);
   addManifestOptions(command);
+  addInputOptions(command);
   addNfacctOptions(command);
   command.addHelpText('after', `\n${EXAMPLES}`).allowExcessArguments(true).configureHelp({ helpWidth: 110 });
   addAllKubeProxyFlags(command);

@@ -6,6 +6,7 @@ import { type Format, RULES_FILES } from './artefacts.ts';
 import { checkGolden } from './check.ts';
 import { type ColorChoice, colorsFor } from './colors.ts';
 import { EXIT_CODES_HELP, EXIT_NO, EXIT_OK, EXIT_TROUBLE } from './exit-codes.ts';
+import { addInputOptions, type InputOptions, inputLimits } from './input-options.ts';
 import type { Io } from './io.ts';
 import { IPVS_FILES } from './ipvs-artefacts.ts';
 import {
@@ -32,7 +33,7 @@ import { type ReadCluster, readCluster } from './read-cluster.ts';
 import { runCommand } from './run-command.ts';
 import { UsageError } from './usage-error.ts';
 
-interface Options extends NodeOptions, ManifestOptions {
+interface Options extends NodeOptions, ManifestOptions, InputOptions {
   readonly family?: 'ipv4' | 'ipv6';
   readonly format: Format;
   readonly emit?: Emitted;
@@ -97,7 +98,7 @@ function buildCommand(): Command {
     )
     .argument(
       '[input...]',
-      'manifests or cluster dumps: files, directories (.yaml, .yml, .json), - for standard input',
+      'manifests or cluster dumps: files, directories (.yaml, .yml, .json), .gz, .tar, .tgz, - for standard input',
     );
   addNodeOptions(command);
   command
@@ -123,6 +124,7 @@ function buildCommand(): Command {
     )
     .option('--keep-going', 'leave out what cannot be used, name it, exit 1');
   addManifestOptions(command);
+  addInputOptions(command);
   addNfacctOptions(command);
   command
     .option('-f, --filename <path>', 'another input, as kubectl users type it (repeatable)', collect)
@@ -177,6 +179,7 @@ async function run(
   const progress = progressOf(io, options.quiet === true);
   const read: ReadCluster = await readCluster(inputs, options.config, io, progress, report, {
     lastWins: options.lastWins === true,
+    limits: inputLimits(options),
   });
   const settings = {
     ...request,

@@ -6,13 +6,21 @@ import {
   type FoundConfiguration,
   isReadKind,
 } from '../kube/index.ts';
-import { DEFAULT_LIMITS, loadObjects, parseYaml, type RawInput, type Sources } from '../load/index.ts';
+import {
+  DEFAULT_LIMITS,
+  type LoadLimits,
+  loadObjects,
+  parseYaml,
+  type RawInput,
+  type Sources,
+} from '../load/index.ts';
 import type { Io } from './io.ts';
 import type { Progress } from './progress.ts';
 
 export interface ReadClusterOptions extends CollectorOptions {
   /** Bytes of inputs that were read already. */
   readonly given?: ReadonlyMap<string, RawInput>;
+  readonly limits?: Partial<LoadLimits>;
 }
 
 export interface ReadCluster {
@@ -31,7 +39,7 @@ export async function readCluster(
   report: Report,
   options: ReadClusterOptions = {},
 ): Promise<ReadCluster> {
-  const { given = new Map() } = options;
+  const { given = new Map(), limits = {} } = options;
   const collector = clusterCollector(report, (text) => parseYaml(text, DEFAULT_LIMITS)[0], options);
   let objects = 0;
   const helpers = new Map<string, number>();
@@ -51,7 +59,7 @@ export async function readCluster(
       collector.add(object);
     },
     report,
-    { wants: isReadKind, stdin: io.stdin, given },
+    { wants: isReadKind, stdin: io.stdin, given, limits },
   );
   progress.done();
   if (objects === 0) report(nothingRead(new Map([...summary.skipped, ...helpers])));

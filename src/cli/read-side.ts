@@ -10,6 +10,7 @@ import { saysInvented } from './artefacts.ts';
 import type { CutTable } from './cut-off.ts';
 import { detectInput, type RulesFile } from './detect-input.ts';
 import { fillFromDump } from './fill-from-dump.ts';
+import { type InputOptions, inputLimits } from './input-options.ts';
 import type { Io } from './io.ts';
 import { answeredBy, deriveEndpoints, inventAddresses, type ManifestRequest } from './manifest-options.ts';
 import type { Progress } from './progress.ts';
@@ -36,7 +37,11 @@ export interface ManifestsSide {
 /** Reads one side; undefined, after an error, where it cannot be used. */
 export async function readSide(
   inputs: readonly string[],
-  options: { readonly config?: string; readonly family?: Family; readonly lastWins?: boolean },
+  options: InputOptions & {
+    readonly config?: string;
+    readonly family?: Family;
+    readonly lastWins?: boolean;
+  },
   io: Io,
   progress: Progress,
   report: Report,
@@ -45,8 +50,9 @@ export async function readSide(
   const manifests: string[] = [];
   const given = new Map<string, RawInput>();
   let unusable = false;
+  const limits = inputLimits(options);
   for (const input of inputs) {
-    const found = await detectInput(input, io);
+    const found = await detectInput(input, io, limits);
     if (found.kind === 'rules') rules.push(...found.files);
     else if (found.kind === 'unusable') {
       report(found.problem);
@@ -82,7 +88,7 @@ export async function readSide(
     // Compared with nothing, all that a node has would be too much.
     (diagnostic) =>
       report(diagnostic.code === 'nothing-to-compile' ? { ...diagnostic, severity: 'error' } : diagnostic),
-    { given, lastWins: options.lastWins === true },
+    { given, limits, lastWins: options.lastWins === true },
   );
   return { kind: 'manifests', cluster, configuration, sources };
 }

@@ -4,7 +4,8 @@ import { join } from 'node:path';
 import type { Report } from '../diagnostics.ts';
 import { describeSystemError } from './read-input.ts';
 
-const READ_NAMES = /\.(?:ya?ml|json)$/i;
+/** What is read in a directory or an archive: .yaml, .yml and .json, plain or gzip. */
+export const READ_NAMES = /\.(?:ya?ml|json)(?:\.gz)?$/i;
 
 export interface Search {
   /** Real paths of the directories that were entered, in all inputs: a link back to one of them ends there. */

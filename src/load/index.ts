@@ -5,7 +5,7 @@ export { DEFAULT_LIMITS, type LoadLimits } from './limits.ts';
 export { type LoadOptions, type LoadSummary, loadObjects } from './load-objects.ts';
 export { locate } from './locate.ts';
 export type { RawInput } from './read-input.ts';
-export { readWhole, textOf, type WholeText } from './read-whole.ts';
+export { isArchive, readWhole, textOf, type WholeText } from './read-whole.ts';
 export { compareDiagnostics, type Locate, renderDiagnostic } from './render.ts';
 export type { Position, Sources } from './sources.ts';
 export { parseYaml } from './yaml-parse.ts';

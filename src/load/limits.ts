@@ -5,6 +5,8 @@
 export interface LoadLimits {
   /** Bytes of one file or of standard input. A Buffer of Node 20 holds 4 GiB. */
   readonly maxFileBytes: number;
+  /** Bytes that one gzip file may hold. They are all in memory, for a moment twice. */
+  readonly maxUnpackedBytes: number;
   /** Bytes of one object's text in JSON: a value, or one item of a List. The API server takes 1.5 MiB. */
   readonly maxJsonBytes: number;
   /** The same in YAML: a document, or one item of a List in block style. Parsing takes up to 60 times as much memory. */
@@ -21,6 +23,7 @@ export interface LoadLimits {
 
 export const DEFAULT_LIMITS: LoadLimits = {
   maxFileBytes: 4 * 1024 ** 3 - 1,
+  maxUnpackedBytes: 1024 ** 3,
   maxJsonBytes: 64 * 1024 ** 2,
   maxYamlBytes: 16 * 1024 ** 2,
   maxDepth: 500,

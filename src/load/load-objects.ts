@@ -2,12 +2,14 @@
 import { statSync } from 'node:fs';
 import type { Diagnostic, Report } from '../diagnostics.ts';
 import { isTextProblem, type TextProblem, toText } from './bytes.ts';
-import { findFiles } from './find-files.ts';
+import { findFiles, READ_NAMES } from './find-files.ts';
 import type { LoadedObject } from './flatten.ts';
 import { DEFAULT_LIMITS, type LoadLimits } from './limits.ts';
 import { isInputProblem, type RawInput, readFileBytes, readStdin } from './read-input.ts';
 import { readText } from './read-text.ts';
 import { createSourceStore, type SourceStore, type Sources } from './sources.ts';
+import { tarEntries } from './tar.ts';
+import { unpack } from './unpack.ts';
 
 export interface LoadOptions {
   /** Which objects are handed on; the others are only counted. All are, by default. */
@@ -31,7 +33,7 @@ export interface LoadSummary {
 }
 
 /**
- * Reads files, directories (.yaml, .yml and .json in them, at any depth) and `-`, and hands every Kubernetes object
+ * Reads files, directories (.yaml, .yml and .json in them, at any depth), archives and `-`, and hands every Kubernetes object
  * that `wants` takes to `sink`, in the order of the inputs, then of paths, then of the text. Lists are taken apart.
  * Nothing is kept of an object once the sink returns.
  *
@@ -134,7 +136,18 @@ async function readFile(run: Run, path: string, named: boolean): Promise<void> {
   readBytes(run, path, path, raw, named);
 }
 
-function readBytes(run: Run, file: string, path: string, raw: RawInput, named: boolean): void {
+function readBytes(run: Run, file: string, path: string, packed: RawInput, named: boolean): void {
+  const unpacked = unpack(packed.bytes, run.limits.maxUnpackedBytes);
+  if (isInputProblem(unpacked)) {
+    run.report(inputProblem(file, unpacked.code, unpacked.message, unpacked.help));
+    return;
+  }
+  // In a folder, and in another archive, an archive is somebody else's.
+  if (unpacked.kind === 'tar' && named) {
+    readArchive(run, file, unpacked.bytes);
+    return;
+  }
+  const raw: RawInput = unpacked.kind === 'text' && unpacked.packed ? { bytes: unpacked.bytes } : packed;
   const text = toText(raw.bytes);
   if (isTextProblem(text)) {
     run.report(textProblem(file, text, raw.bytes, named));
@@ -185,6 +198,45 @@ function readBytes(run: Run, file: string, path: string, raw: RawInput, named: b
     run.report({ code: 'input-empty', severity: 'warning', message: 'is empty', place: { file } });
   }
   run.store.release(file);
+}
+
+/** Reads the files of an archive that would be read in a directory. Nothing is ever written. */
+function readArchive(run: Run, archive: string, bytes: Buffer): void {
+  let found = 0;
+  const refuse = (code: string, severity: Diagnostic['severity'], name: string, message: string): void => {
+    run.report({ code, severity, message, place: { file: inArchive(archive, name) } });
+  };
+  for (const entry of tarEntries(bytes)) {
+    if ('code' in entry) {
+      run.report(inputProblem(archive, entry.code, entry.message, 'the archive may be cut off'));
+      break;
+    }
+    const name = entry.name.replace(/^(?:\.\/+)+/, '');
+    if (name.startsWith('/') || /^[A-Za-z]:[\\/]/.test(name) || name.split(/[\\/]/).includes('..')) {
+      refuse('archive-entry', 'error', entry.name, 'the name leads out of the archive; not read');
+    } else if (entry.kind === 'link') {
+      const severity = READ_NAMES.test(name) ? 'error' : 'note';
+      refuse('archive-entry', severity, name, 'is a link; links in archives are not followed');
+    } else if (entry.kind === 'file' && READ_NAMES.test(name) && !/(?:^|\/)\./.test(name)) {
+      found++;
+      if (found > run.limits.maxFiles) {
+        refuse('input-limit', 'error', name, `more than ${run.limits.maxFiles} files; the rest was not read`);
+        break;
+      }
+      const file = inArchive(archive, name);
+      run.store.begin(file);
+      readBytes(run, file, file, { bytes: entry.bytes }, false);
+    }
+  }
+  if (found === 0) {
+    const message = 'no .yaml, .yml or .json file was read in this archive';
+    run.report({ code: 'input-empty', severity: 'warning', message, place: { file: archive } });
+  }
+}
+
+/** `dump.tar.gz!shop/services.yaml` */
+function inArchive(archive: string, name: string): string {
+  return `${archive === '-' ? '<stdin>' : archive}!${name}`;
 }
 
 function isBlank(bytes: Buffer): boolean {

@@ -2,17 +2,29 @@
 import { constants } from 'node:buffer';
 import type { Diagnostic } from '../diagnostics.ts';
 import { isTextProblem, toText } from './bytes.ts';
-import { DEFAULT_LIMITS } from './limits.ts';
+import { DEFAULT_LIMITS, type LoadLimits } from './limits.ts';
 import { isInputProblem, type RawInput, readFileBytes, readStdin } from './read-input.ts';
+import { unpack } from './unpack.ts';
 
-/** The bytes of a file, a pipe, or standard input (`-`). What cannot be read is returned as an error. */
+/** The bytes of a file, a pipe, or standard input (`-`), unpacked if they are gzip. What cannot be read is returned as an error. */
 export async function readWhole(
   input: string,
   stdin: () => AsyncIterable<Uint8Array | string>,
+  limits: Partial<LoadLimits> = {},
 ): Promise<RawInput | Diagnostic> {
-  const { maxFileBytes } = DEFAULT_LIMITS;
+  const { maxFileBytes, maxUnpackedBytes } = { ...DEFAULT_LIMITS, ...limits };
   const raw = input === '-' ? await readStdin(stdin, maxFileBytes) : await readFileBytes(input, maxFileBytes);
-  return isInputProblem(raw) ? { ...raw, severity: 'error', place: { file: input } } : raw;
+  if (isInputProblem(raw)) return { ...raw, severity: 'error', place: { file: input } };
+  const unpacked = unpack(raw.bytes, maxUnpackedBytes);
+  if (isInputProblem(unpacked)) return { ...unpacked, severity: 'error', place: { file: input } };
+  // An archive is for loadObjects, which finds the files in it.
+  return unpacked.kind === 'text' && unpacked.packed ? { bytes: unpacked.bytes } : raw;
+}
+
+/** Whether the bytes are a tar archive, maybe one in gzip. */
+export function isArchive({ bytes }: RawInput): boolean {
+  const unpacked = unpack(bytes, DEFAULT_LIMITS.maxUnpackedBytes);
+  return !isInputProblem(unpacked) && unpacked.kind === 'tar';
 }
 
 export interface WholeText {

@@ -85,12 +85,10 @@ describe('hostile input gets an error, soon:', () => {
       ['a.yaml: error: byte 5 starts half of a UTF-16 pair'],
     ],
     [
-      'a gzip file',
+      'a gzip file that is cut off',
       'a.yaml',
       Buffer.from([0x1f, 0x8b, 8]),
-      [
-        'a.yaml: error: is a gzip file, not text\n  help: unpack it first and pass the result, for example gzip -dc FILE | … -',
-      ],
+      ['a.yaml: error: cannot be unpacked: unexpected end of file\n  help: it may be cut off: gzip -t FILE'],
     ],
     [
       'five million dashes',
