@@ -1,11 +1,11 @@
 /** Chunks of about this size: large enough to be few, small enough not to be held back. */
 const CHUNK = 64 * 1024;
 
-/** Lines without their ends → text in few pieces, each of whole lines. */
-export function* inChunks(lines: Iterable<string>): Generator<string, void, undefined> {
+/** Pieces of text → the same text in fewer pieces. */
+export function* inChunks(pieces: Iterable<string>): Generator<string, void, undefined> {
   let chunk = '';
-  for (const line of lines) {
-    chunk += `${line}\n`;
+  for (const piece of pieces) {
+    chunk += piece;
     if (chunk.length < CHUNK) continue;
     yield chunk;
     chunk = '';

@@ -25,35 +25,34 @@ export function restoreLine(rule: Rule, chain: string, family: Family = 'ipv4'):
  * the order of `table.statements` or else chain after chain, then COMMIT. Built-in chains get no line, since
  * that would set their policy and, without `--noflush`, empty them. Throws as restoreLine does.
  */
-export function printRestore(ruleset: Ruleset): Generator<string, void, undefined> {
-  return inChunks(restoreLines(ruleset));
+export function* printRestore(ruleset: Ruleset): Generator<string, void, undefined> {
+  for (const table of ruleset.tables) yield* inChunks(tablePieces(table, ruleset.family));
 }
 
-function* restoreLines(ruleset: Ruleset): Generator<string, void, undefined> {
-  for (const table of ruleset.tables) yield* tableLines(table, ruleset.family);
-}
-
-function* tableLines(table: Table, family: Family): Generator<string, void, undefined> {
+/** Text of whole lines, of a chain at a time. */
+function* tablePieces(table: Table, family: Family): Generator<string, void, undefined> {
   if (!/^[a-z]+$/.test(table.name))
     throw new Error(`no table for iptables-restore: ${JSON.stringify(table.name)}`);
-  yield `*${table.name}`;
+  yield `*${table.name}\n`;
   for (const chain of table.chains) {
     if (chain.policy === undefined && chain.declared !== false) {
-      yield checked(`:${bareWord(chain.name)} - [0:0]`, chain.name);
+      yield `${checked(`:${bareWord(chain.name)} - [0:0]`, chain.name)}\n`;
     }
   }
   if (table.statements !== undefined) {
     for (const statement of table.statements) {
-      if (statement.kind === 'append') yield restoreLine(statement.rule, statement.chain, family);
-      else yield commandLine(statement.words);
+      if (statement.kind === 'append') yield `${restoreLine(statement.rule, statement.chain, family)}\n`;
+      else yield `${commandLine(statement.words)}\n`;
     }
   } else {
     for (const chain of table.chains) {
-      for (const rule of chain.rules) yield restoreLine(rule, chain.name, family);
+      let lines = '';
+      for (const rule of chain.rules) lines += `${restoreLine(rule, chain.name, family)}\n`;
+      yield lines;
     }
-    for (const command of table.commands ?? []) yield commandLine(command.words);
+    for (const command of table.commands ?? []) yield `${commandLine(command.words)}\n`;
   }
-  yield 'COMMIT';
+  yield 'COMMIT\n';
 }
 
 function commandLine(words: readonly string[]): string {

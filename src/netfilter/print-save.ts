@@ -2,7 +2,7 @@
  * The spelling of iptables-save 1.8.9 (legacy back end): what the kernel's rules look like when they are dumped,
  * whatever spelling they were loaded in.
  */
-import { canonicalNetwork } from './addresses.ts';
+import { canonicalNetwork, isPlainIPv4 } from './addresses.ts';
 import { inChunks } from './chunks.ts';
 import type { Match, Target } from './extensions/index.ts';
 import { matchExtensions, targetExtensions } from './extensions/index.ts';
@@ -38,37 +38,33 @@ export function saveLine(rule: Rule, chain: string, family: Family): string {
  * The whole ruleset as iptables-save prints it, without the header comments that hold the date. The tables and
  * chains come in the order of the model. Rules of a table without a name get no `*table` and `COMMIT` lines.
  */
-export function printSave(ruleset: Ruleset): Generator<string, void, undefined> {
-  return inChunks(saveLines(ruleset));
+export function* printSave(ruleset: Ruleset): Generator<string, void, undefined> {
+  for (const table of ruleset.tables) yield* inChunks(tablePieces(table, ruleset.family));
 }
 
-function* saveLines(ruleset: Ruleset): Generator<string, void, undefined> {
-  for (const table of ruleset.tables) {
-    if (table.name !== '') yield `*${table.name}`;
-    yield* tableLines(table, ruleset.family);
-    if (table.name !== '') yield 'COMMIT';
-  }
-}
-
-function* tableLines(table: Table, family: Family): Generator<string, void, undefined> {
+/** Text of whole lines. One piece for a chain: most have few rules, and a generator's step costs more than a line. */
+function* tablePieces(table: Table, family: Family): Generator<string, void, undefined> {
+  if (table.name !== '') yield `*${table.name}\n`;
   for (const chain of table.chains) if (chain.declared !== false) yield chainLine(chain);
-  for (const chain of table.chains) {
-    // One piece for a chain: most have few rules, and a generator's step costs more than a line.
-    let lines = '';
-    const start = `-A ${saveWord(chain.name)}`;
-    for (const rule of chain.rules) {
-      const counters = rule.counters === undefined ? '' : `${countersText(rule.counters)} `;
-      const line = `${counters}${start}${ruleText(rule, family)}`;
-      lines = lines === '' ? line : `${lines}\n${line}`;
-    }
-    if (lines !== '') yield lines;
-  }
-  for (const command of table.commands ?? []) yield printKeptWords(command.words).slice(1);
+  for (const chain of table.chains) yield chainText(chain, family);
+  for (const command of table.commands ?? []) yield `${printKeptWords(command.words).slice(1)}\n`;
+  if (table.name !== '') yield 'COMMIT\n';
 }
 
-/** `:INPUT ACCEPT [0:0]`, `:KUBE-SERVICES - [0:0]`. */
+/** The lines of a chain's rules. */
+function chainText(chain: Chain, family: Family): string {
+  const start = `-A ${saveWord(chain.name)}`;
+  let lines = '';
+  for (const rule of chain.rules) {
+    if (rule.counters !== undefined) lines += `${countersText(rule.counters)} `;
+    lines += `${start}${ruleText(rule, family)}\n`;
+  }
+  return lines;
+}
+
+/** `:INPUT ACCEPT [0:0]`, `:KUBE-SERVICES - [0:0]`, with the line's end. */
 function chainLine(chain: Chain): string {
-  return `:${saveWord(chain.name)} ${chain.policy ?? '-'} ${chain.counters ? countersText(chain.counters) : '[0:0]'}`;
+  return `:${saveWord(chain.name)} ${chain.policy ?? '-'} ${chain.counters ? countersText(chain.counters) : '[0:0]'}\n`;
 }
 
 function countersText(counters: Counters): string {
@@ -92,6 +88,10 @@ function ruleText(rule: Rule, family: Family): string {
 
 function addressText(option: string, match: AddressMatch | undefined, family: Family): string {
   if (match === undefined) return '';
+  // A host as everybody writes it is nearly all of a large dump, and is printed as it came.
+  if ((match.prefix === undefined || match.prefix === '32') && isPlainIPv4(match.address)) {
+    return `${match.negated ? ' ! ' : ' '}${option} ${match.address}/32`;
+  }
   const network = canonicalNetwork(match.address, match.prefix);
   if (network !== undefined) return `${match.negated ? ' !' : ''} ${option} ${saveWord(network)}`;
   return match.negated ? ` ! ${option} ${family === 'ipv4' ? '0.0.0.0/0' : '::/0'}` : '';

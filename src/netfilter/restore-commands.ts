@@ -44,10 +44,10 @@ function* commandLines(tables: readonly TableCommands[], family: Family): Genera
   for (const { name, declare, statements } of tables) {
     if (declare.length === 0 && statements.length === 0) continue;
     if (!/^[a-z]+$/.test(name)) throw new Error(`no table for iptables-restore: ${JSON.stringify(name)}`);
-    yield `*${name}`;
-    for (const chain of declare) yield `:${chainWord(chain)} - [0:0]`;
-    for (const statement of statements) yield statementLine(statement, family);
-    yield 'COMMIT';
+    yield `*${name}\n`;
+    for (const chain of declare) yield `:${chainWord(chain)} - [0:0]\n`;
+    for (const statement of statements) yield `${statementLine(statement, family)}\n`;
+    yield 'COMMIT\n';
   }
 }
 

@@ -161,14 +161,15 @@ export function quote(text: string): string {
   return `"${text.replace(SPECIAL_IN_QUOTES, '\\$&')}"`;
 }
 
+// biome-ignore lint/suspicious/noControlCharactersInRegex: they are what is looked for
+const NO_BARE_WORD = /^$|^[-!#]|[\u0000- "\u007f]/;
+
 /**
  * How a word of any other kind (a name, an address) is printed: bare, as iptables-save does, unless it would
  * then not be read back as the same word, or be taken for an option.
  */
 export function saveWord(text: string): string {
-  return text.startsWith('-') || text.startsWith('!') || text.startsWith('#')
-    ? quote(text)
-    : bareOrQuoted(text);
+  return NO_BARE_WORD.test(text) ? quote(text) : text;
 }
 
 function bareOrQuoted(text: string): string {

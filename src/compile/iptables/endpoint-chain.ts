@@ -1,6 +1,6 @@
 import type { Endpoint, ServicePort } from '../../kube/index.ts';
 import type { Chain, Match, ProtocolMatch, Rule } from '../../netfilter/index.ts';
-import { host, jumpTo, type ProtocolName, protocolMatch } from './rule.ts';
+import { comment, host, jumpTo, type ProtocolName, protocolMatch } from './rule.ts';
 import { MARK_MASQ } from './well-known.ts';
 
 /** What the chains of all endpoints of one service port have in common. */
@@ -13,51 +13,56 @@ export interface EndpointParts {
   readonly affinity: boolean;
 }
 
-export function endpointParts(
-  port: ServicePort,
-  protocol: ProtocolName,
-  note: readonly Match[],
-): EndpointParts {
-  return {
-    protocol: protocolMatch(protocol),
-    note,
-    matches: [...note, { kind: protocol }],
-    affinity: port.affinitySeconds !== undefined,
-  };
+function parts(protocol: ProtocolName, note: readonly Match[], affinity: boolean): EndpointParts {
+  return { protocol: protocolMatch(protocol), note, matches: [...note, { kind: protocol }], affinity };
+}
+
+/** Without comments, most service ports have the same: whatever is one object for all stays in the cache. */
+const PLAIN_PARTS: Readonly<Record<ProtocolName, EndpointParts>> = {
+  tcp: parts('tcp', [], false),
+  udp: parts('udp', [], false),
+  sctp: parts('sctp', [], false),
+};
+
+export function endpointParts(port: ServicePort, protocol: ProtocolName, comments: boolean): EndpointParts {
+  const affinity = port.affinitySeconds !== undefined;
+  if (!comments && !affinity) return PLAIN_PARTS[protocol];
+  return parts(protocol, comments ? [comment(port.servicePortName)] : [], affinity);
 }
 
 const MASQUERADE = jumpTo(MARK_MASQ);
 
 /**
- * The chain of one endpoint. A large cluster has a hundred thousand of them: each is one small object that makes
- * its rules when they are asked for, of parts that it shares with the others.
+ * The chain of one endpoint. A large cluster has a hundred thousand of them, which are printed in an order that
+ * has nothing to do with that in memory, so that each step from object to object waits for memory: each chain has
+ * its texts at hand, and makes its rules when they are asked for, of parts that it shares with the others.
  */
 export class EndpointChain implements Chain {
   readonly name: string;
-  readonly policy = undefined;
-  readonly endpoint: Endpoint;
+  readonly destination: string;
+  readonly #sourceAddress: string;
   readonly #parts: EndpointParts;
 
   constructor(name: string, endpoint: Endpoint, parts: EndpointParts) {
     this.name = name;
-    this.endpoint = endpoint;
+    this.destination = endpoint.destination;
+    this.#sourceAddress = endpoint.sourceAddress;
     this.#parts = parts;
+  }
+
+  get policy(): undefined {
+    return undefined;
   }
 
   get rules(): readonly Rule[] {
     const { protocol, note, matches, affinity } = this.#parts;
     return [
       // A pod that reaches itself through the Service must not see its own address as the source.
-      { source: host(this.endpoint.sourceAddress), matches: note, target: MASQUERADE },
+      { source: host(this.#sourceAddress), matches: note, target: MASQUERADE },
       {
         protocol,
         matches: affinity ? withAffinity(note, this.name, matches) : matches,
-        target: {
-          kind: 'DNAT',
-          destinations: [this.endpoint.destination],
-          random: false,
-          persistent: false,
-        },
+        target: { kind: 'DNAT', destinations: [this.destination], random: false, persistent: false },
       },
     ];
   }

@@ -92,7 +92,7 @@ export function policyRules(
   const seconds = port.affinitySeconds;
   if (seconds !== undefined) {
     for (const target of layout.affinityTargets(plan, chain, targets)) {
-      const matches = commented(layout.affinityNote(plan, chain, target.endpoint.destination));
+      const matches = commented(layout.affinityNote(plan, chain, target.destination));
       matches.push({
         kind: 'recent',
         negated: false,
@@ -106,14 +106,28 @@ export function policyRules(
     }
   }
   targets.forEach((target, index) => {
-    const matches = commented(layout.balancingNote(plan, chain, target.endpoint.destination, index));
-    if (index < targets.length - 1) {
-      const probability = balancingProbability(index, targets.length);
-      matches.push({ kind: 'statistic', mode: 'random', negated: false, probability });
-    }
+    const note = layout.balancingNote(plan, chain, target.destination, index);
+    const share = shareOf(index, targets.length);
+    const matches = note === undefined ? share : [comment(note), ...share];
     rules.push({ matches, target: jumpTo(target.name) });
   });
   return rules;
+}
+
+const NONE: readonly Match[] = [];
+const shares = new Map<number, readonly Match[]>();
+
+/** The match for the share of endpoint `index` among `count`, which the last one does without; made once for all. */
+function shareOf(index: number, count: number): readonly Match[] {
+  const left = count - index;
+  if (left === 1) return NONE;
+  let share = shares.get(left);
+  if (share === undefined) {
+    const probability = balancingProbability(index, count);
+    share = [{ kind: 'statistic', mode: 'random', negated: false, probability }];
+    shares.set(left, share);
+  }
+  return share;
 }
 
 function externalRules(plan: ServicePortPlan): Rule[] {

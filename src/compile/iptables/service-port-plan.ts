@@ -2,7 +2,7 @@ import type { Endpoint, ProxyState, ServicePort } from '../../kube/index.ts';
 import type { Target } from '../../netfilter/index.ts';
 import { endpointChain, type ServicePortChains, servicePortChains } from '../chain-names.ts';
 import { EndpointChain, endpointParts } from './endpoint-chain.ts';
-import { comment, type ProtocolName } from './rule.ts';
+import type { ProtocolName } from './rule.ts';
 
 /** What all service ports of a state have in common. */
 export interface ServiceRuleOptions {
@@ -50,15 +50,15 @@ export function planServicePort(
   const chains = servicePortChains(name, protocol);
   const { cluster, local, reachable, hasAny } = port.endpoints;
   const noLocal = local.length === 0;
-  const parts = endpointParts(port, protocol, options.comments ? [comment(name)] : []);
+  const parts = endpointParts(port, protocol, options.comments);
   const targets = reachable.map(
     (endpoint) => new EndpointChain(endpointChain(name, protocol, endpoint.destination), endpoint, parts),
   );
   const targetsOf = (endpoints: readonly Endpoint[]): readonly EndpointChain[] => {
     if (endpoints.length === targets.length || endpoints.length === 0)
       return endpoints.length === 0 ? [] : targets;
-    const chosen = new Set(endpoints);
-    return targets.filter(({ endpoint }) => chosen.has(endpoint));
+    const chosen = new Set(endpoints.map(({ destination }) => destination));
+    return targets.filter(({ destination }) => chosen.has(destination));
   };
   return {
     port,

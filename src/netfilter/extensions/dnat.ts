@@ -1,4 +1,4 @@
-import { canonicalAddress, isPlainIPv4 } from '../addresses.ts';
+import { canonicalAddress, plainIPv4End } from '../addresses.ts';
 import { parsePort } from '../services.ts';
 import { saveWord } from '../words.ts';
 import type { TargetExtension } from './extension.ts';
@@ -37,20 +37,31 @@ export const dnat: TargetExtension<DnatTarget> = {
 function print(target: DnatTarget, destinationText: (text: string) => string): string {
   let text = '';
   for (const destination of target.destinations) {
-    text += ` --to-destination ${saveWord(destinationText(destination))}`;
+    const word = isPlain(destination) ? destination : saveWord(destinationText(destination));
+    text += ` --to-destination ${word}`;
   }
   return text + (target.random ? ' --random' : '') + (target.persistent ? ' --persistent' : '');
 }
 
-/** `10.244.1.38:8080`, which is what nearly every destination looks like. */
-const PLAIN = /^[\d.]{7,15}:[1-9]\d{0,3}$/;
+const COLON = 0x3a;
+
+/** `10.244.1.38:8080`, which is what nearly every destination looks like; ports of at most four digits. */
+function isPlain(text: string): boolean {
+  const colon = plainIPv4End(text);
+  const digits = text.length - colon - 1;
+  if (colon < 0 || digits < 1 || digits > 4 || text.charCodeAt(colon) !== COLON) return false;
+  for (let i = colon + 1; i < text.length; i++) {
+    const digit = text.charCodeAt(i) - 0x30;
+    if (digit < 0 || digit > 9 || (digit === 0 && i === colon + 1)) return false;
+  }
+  return true;
+}
 
 /**
  * Addresses and ports as iptables-save prints them: `[FD00:0::1]` → `fd00::1`, `10.0.0.1:80-80` →
  * `10.0.0.1:80`. What is none comes back as it was.
  */
 function canonicalDestination(text: string): string {
-  if (PLAIN.test(text) && isPlainIPv4(text.slice(0, text.indexOf(':')))) return text;
   const bracket = text.lastIndexOf(']');
   const isIPv6 = text.startsWith('[') ? bracket > 0 : text.indexOf(':') !== text.lastIndexOf(':');
   const colon = isIPv6 ? (bracket > 0 ? text.indexOf(':', bracket) : -1) : text.indexOf(':');

@@ -57,9 +57,19 @@ export const statistic: MatchExtension<StatisticMatch> = {
     match.mode === 'random' ? random(match, restoredProbability(match.probability)) : nth(match),
 };
 
+/** Texts of probabilities: a ruleset has few different ones, and each takes as long as the rest of its line. */
+const savedTexts = new Map<number, string>();
+const MAX_SAVED_TEXTS = 10_000;
+
 /** The kernel keeps a probability in 31 bits, and iptables-save prints it with eleven digits: 0.33333333349. */
 function savedProbability(probability: number): string {
-  return fixedDecimals(kernelProbability(probability) / FULL, 11);
+  let text = savedTexts.get(probability);
+  if (text === undefined) {
+    text = fixedDecimals(kernelProbability(probability) / FULL, 11);
+    if (savedTexts.size >= MAX_SAVED_TEXTS) savedTexts.clear();
+    savedTexts.set(probability, text);
+  }
+  return text;
 }
 
 /** kube-proxy writes a probability with Go's `%0.10f`: 0.3333333333. */
