@@ -105,7 +105,7 @@ export function compareTable(
   }
   const all = { table: name, jumps, shared, balancing, ordinary, missing, surplus, unreferenced, partial };
   if (options.scope === 'all') return all;
-  return withoutEffectless(all, SHARED_CHAINS[name] ?? [], leftChains, rightChains);
+  return { ...all, ...withoutEffectless(all, SHARED_CHAINS[name] ?? [], leftChains, rightChains) };
 }
 
 function isCompared(chain: string, { scope }: DifferenceOptions): boolean {

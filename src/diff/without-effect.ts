@@ -10,27 +10,32 @@ import {
   type SharedDifference,
   trafficKey,
 } from './shared-chain.ts';
-import type { TableDifference } from './table-difference.ts';
 
 type Side = ReadonlyMap<string, Chain>;
 
-/**
- * Rules that differ where no packet can tell: a wider match in a chain that only narrower traffic comes to, one more
- * mark on what is marked already. Such differences are dropped. What plainly matters (endpoints, shares, missing
- * rules) is not looked at, so that a node that differs much takes no longer.
- */
+/** What differs in chains that both sides have. */
+export interface ChainDifferences {
+  readonly shared: ReadonlyMap<string, SharedDifference>;
+  readonly balancing: ReadonlyMap<string, { readonly expected: Balancing; readonly actual: Balancing }>;
+  readonly ordinary: ReadonlySet<string>;
+}
 
 /** Doubtful chains and groups; with more of them all that differs is told. */
 const MOST_DOUBTS = 500;
 /** Beyond this a chain that all share is not looked at as a whole. */
 const MOST_RULES = 500;
 
+/**
+ * Rules that differ where no packet can tell: a wider match in a chain that only narrower traffic comes to, one more
+ * mark on what is marked already. Such differences are dropped. What plainly matters (endpoints, shares, missing
+ * rules) is not looked at, so that a node that differs much takes no longer.
+ */
 export function withoutEffectless(
-  difference: TableDifference,
+  difference: ChainDifferences,
   sharedChains: readonly string[],
   expected: Side,
   actual: Side,
-): TableDifference {
+): ChainDifferences {
   const wide = [...difference.shared].filter(([, shared]) => shared.wide !== 'same').map(([chain]) => chain);
   const without = new Set(
     wide.filter((chain) => !wholeMatters(expected.get(chain), actual.get(chain), expected, actual)),
@@ -55,11 +60,11 @@ function wholeMatters(
 }
 
 function withoutDoubts(
-  difference: TableDifference,
+  difference: ChainDifferences,
   sharedChains: readonly string[],
   expected: Side,
   actual: Side,
-): TableDifference {
+): ChainDifferences {
   const chains = doubtfulChains(difference, expected, actual);
   const groups = [...difference.shared.values()].flatMap(({ groups }) => groups.filter(isDoubtful));
   const doubts = chains.length + groups.length;
@@ -75,7 +80,6 @@ function withoutDoubts(
     if (kept.length > 0 || wide !== 'same') shared.set(chain, { groups: kept, wide });
   }
   return {
-    ...difference,
     shared,
     balancing: keep(difference.balancing),
     ordinary: new Set([...difference.ordinary].filter((chain) => !dropped.has(chain))),
@@ -86,7 +90,7 @@ function isDoubtful({ expected, actual }: GroupDifference): boolean {
   return expected.length > 0 && actual.length > 0;
 }
 
-function doubtfulChains({ balancing, ordinary }: TableDifference, expected: Side, actual: Side): string[] {
+function doubtfulChains({ balancing, ordinary }: ChainDifferences, expected: Side, actual: Side): string[] {
   const isDoubtfulPair = (pair: { readonly expected: Balancing; readonly actual: Balancing }) => {
     if (sameShares(pair.expected, pair.actual) && sameOrder(pair.expected.affinity, pair.actual.affinity))
       return true;
@@ -118,7 +122,7 @@ function destinationOf(chain: string, side: Side): string {
 
 /** Which traffic comes to which chains, and whether it fares the same. */
 class Entries {
-  readonly #difference: TableDifference;
+  readonly #difference: ChainDifferences;
   readonly #expected: Side;
   readonly #actual: Side;
   readonly #shared: ReadonlyMap<string, readonly [SharedChain, SharedChain]>;
@@ -128,7 +132,7 @@ class Entries {
   readonly #groups = new Map<string, Set<string>>();
   readonly #known = new Map<string, boolean>();
 
-  constructor(difference: TableDifference, sharedChains: readonly string[], expected: Side, actual: Side) {
+  constructor(difference: ChainDifferences, sharedChains: readonly string[], expected: Side, actual: Side) {
     this.#difference = difference;
     this.#expected = expected;
     this.#actual = actual;
