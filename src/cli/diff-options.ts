@@ -96,7 +96,12 @@ export function diffCommand(): Command {
     .option('-v, --verbose', 'the rules under each difference; notes about the input')
     .option('-q, --quiet', 'no report: errors, and the exit code')
     .addOption(
-      new Option('--scope <scope>', 'what is compared').choices(['kube-proxy', 'all']).default('kube-proxy'),
+      new Option(
+        '--scope <scope>',
+        'what is compared; patches touch kube-proxy’s own chains alone, whatever the scope',
+      )
+        .choices(['kube-proxy', 'all'])
+        .default('kube-proxy'),
     )
     .addOption(new Option('--family <family>', 'compare this family alone').choices(['ipv4', 'ipv6']))
     .option(

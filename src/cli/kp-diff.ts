@@ -1,7 +1,14 @@
 import type { ChalkInstance } from 'chalk';
 import type { CompileOptions } from '../compile/index.ts';
 import type { Diagnostic } from '../diagnostics.ts';
-import { type Comparison, changedChains, compareStates, type NodeState, patchOf } from '../diff/index.ts';
+import {
+  type Comparison,
+  changedChains,
+  compareStates,
+  type NodeState,
+  patchOf,
+  UnwritablePatchError,
+} from '../diff/index.ts';
 import {
   githubReport,
   jsonReport,
@@ -259,10 +266,20 @@ function patchesOf({ sides, states }: ReadSides, options: DiffOptions): string {
         );
       }
     }
-    const patches = make();
+    const patches = unlessUnwritable(option, make);
     if (to === '-') text = singlePatch(option, patches);
     else made.push({ directory: to, patches });
   }
   for (const { directory, patches } of made) writePatches(directory, patches);
   return text;
+}
+
+/** That the input holds a rule which no patch can is nothing that this program could do better. */
+function unlessUnwritable<T>(option: string, make: () => T): T {
+  try {
+    return make();
+  } catch (error) {
+    if (error instanceof UnwritablePatchError) throw new UsageError(`${option}: ${error.message}`);
+    throw error;
+  }
 }

@@ -1,5 +1,5 @@
 import { closeSync, mkdirSync, openSync, renameSync, rmSync, statSync, writeSync } from 'node:fs';
-import { join } from 'node:path';
+import { dirname, join } from 'node:path';
 import { UsageError } from './usage-error.ts';
 
 /**
@@ -14,7 +14,7 @@ export function writeFiles(
 ): void {
   const temporary: { from: string; to: string }[] = [];
   try {
-    mkdirSync(directory, { recursive: true });
+    makeFolder(directory);
     for (const [name, chunks] of files) {
       const to = join(directory, name);
       if (statSync(to, { throwIfNoEntry: false })?.isDirectory() === true) {
@@ -36,5 +36,18 @@ export function writeFiles(
       throw new UsageError(`cannot write to ${directory}: ${error.message}`);
     }
     throw error;
+  }
+}
+
+/** Node's own recursive way never ends where a folder takes no entries, as in /proc. */
+function makeFolder(path: string): void {
+  if (statSync(path, { throwIfNoEntry: false })?.isDirectory() === true) return;
+  const parent = dirname(path);
+  if (parent !== path) makeFolder(parent);
+  try {
+    mkdirSync(path);
+  } catch (error) {
+    // Somebody else may have made it meanwhile.
+    if (statSync(path, { throwIfNoEntry: false })?.isDirectory() !== true) throw error;
   }
 }

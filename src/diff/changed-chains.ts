@@ -10,6 +10,8 @@ export interface ChangedChain {
   readonly chain: string;
   readonly expected: readonly string[];
   readonly actual: readonly string[];
+  /** Set where the chain is empty, and there on one side alone. */
+  readonly emptyOn?: 'expected' | 'actual';
 }
 
 /** The chains behind the findings of compareStates, for a diff in the words of iptables. */
@@ -26,12 +28,19 @@ export function changedChains(
     const text = (rules: readonly Rule[]) => rules.map((rule) => canonicalRule(rule, family));
     for (const difference of differences.tables) {
       for (const chain of [...chainsOf(difference)].sort()) {
+        const { table, missing, surplus } = difference;
+        const sides = {
+          expected: text(rulesOf(differences.left, table, chain)),
+          actual: text(rulesOf(differences.right, table, chain)),
+        };
+        const empty = sides.expected.length + sides.actual.length === 0;
+        const only = missing.has(chain) ? 'expected' : surplus.has(chain) ? 'actual' : undefined;
         changed.push({
           family,
-          table: difference.table,
+          table,
           chain,
-          expected: text(rulesOf(differences.left, difference.table, chain)),
-          actual: text(rulesOf(differences.right, difference.table, chain)),
+          ...sides,
+          ...(empty && only !== undefined ? { emptyOn: only } : {}),
         });
       }
     }

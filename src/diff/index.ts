@@ -6,4 +6,4 @@ export { type InferredSettings, inferSettings } from './infer.ts';
 export type { IpvsState } from './ipvs-difference.ts';
 export { type IpvsPatch, ipvsPatchOf } from './ipvs-patch.ts';
 export type { ServicePortOwner } from './names.ts';
-export { PatchError, patchOf } from './patch.ts';
+export { PatchError, patchOf, UnwritablePatchError } from './patch.ts';

@@ -15,7 +15,12 @@ import type { View } from './view.ts';
 
 /** A patch that does not lead where it should: a fault of this program. */
 export class PatchError extends Error {
-  override readonly name = 'PatchError';
+  override readonly name: string = 'PatchError';
+}
+
+/** A patch would need a rule that iptables-restore cannot read: a dump can hold such rules. */
+export class UnwritablePatchError extends PatchError {
+  override readonly name = 'UnwritablePatchError';
 }
 
 /**
@@ -24,7 +29,7 @@ export class PatchError extends Error {
  * neither are chains that nothing leads to.
  *
  * Each patch is applied in memory and the result compared before it is given out; a PatchError says that this
- * failed, or that a rule of the expected side cannot be written (a dump can hold comments that no input can).
+ * failed, an UnwritablePatchError that a rule cannot be written (a dump can hold comments that no input can).
  */
 export function patchOf(
   expected: NodeState,
@@ -43,7 +48,7 @@ export function patchOf(
     try {
       for (const chunk of printCommands(commands, family)) text += chunk;
     } catch (error) {
-      throw new PatchError(
+      throw new UnwritablePatchError(
         `no patch for ${family}: ${error instanceof Error ? error.message : String(error)}`,
       );
     }

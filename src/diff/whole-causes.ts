@@ -64,19 +64,23 @@ export function otherMode(expected: View, actual: View): Finding | undefined {
   );
 }
 
-/** Nothing of kube-proxy's is left in a table that has it all on the expected side. */
+/**
+ * Nothing of kube-proxy's is left in the nat table, or where that was not dumped, in any of the tables that have
+ * some of it on the expected side.
+ */
 export function flushedNode(expected: View, actual: View, servicePorts: number): Finding | undefined {
-  const table = actual.tables.get('nat');
-  const wanted = expected.tables.get('nat');
-  if (table === undefined || wanted === undefined) return undefined;
-  if (![...wanted.chains.keys()].some(isProxyChain)) return undefined;
-  if ([...table.chains.keys()].some(isProxyChain)) return undefined;
-  const hooks = 'KUBE-SERVICES is missing from PREROUTING and OUTPUT';
+  const hasAny = (view: View, table: string) =>
+    [...(view.tables.get(table)?.chains.keys() ?? [])].some(isProxyChain);
+  const names = actual.tables.has('nat') ? ['nat'] : [...actual.tables.keys()];
+  const wanted = names.filter((table) => hasAny(expected, table));
+  if (wanted.length === 0 || wanted.some((table) => hasAny(actual, table))) return undefined;
+  const tables = `${wanted.join(' and ')} table${wanted.length === 1 ? '' : 's'}`;
+  const hooks = wanted.includes('nat') ? ' (KUBE-SERVICES is missing from PREROUTING and OUTPUT)' : '';
   const ports = servicePorts === 1 ? '1 service port has none' : `${servicePorts} service ports have none`;
   const family = actual.family === 'ipv4' ? 'IPv4' : 'IPv6';
   return finding(
     actual,
     'node-flushed',
-    `no kube-proxy rules in the ${family} nat table (${hooks}); ${ports}: the node was flushed, kube-proxy does not run, or it runs in nftables mode`,
+    `no kube-proxy rules in the ${family} ${tables}${hooks}; ${ports}: the node was flushed, kube-proxy does not run, or it runs in nftables mode`,
   );
 }

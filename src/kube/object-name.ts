@@ -45,7 +45,7 @@ export function readObjectName(
       'error',
       'invalid-name',
       ['metadata', 'name'],
-      `${showValue(name)} is not a name of a ${kind} (lower-case letters, digits${nameForm === 'subdomain' ? ', dots' : ''} and hyphens, at most ${nameForm === 'label' ? 63 : 253} characters)`,
+      `${showValue(name)} is not a name of ${kind.startsWith('E') ? 'an' : 'a'} ${kind} (lower-case letters, digits${nameForm === 'subdomain' ? ', dots' : ''} and hyphens, at most ${nameForm === 'label' ? 63 : 253} characters)`,
     );
     return undefined;
   }

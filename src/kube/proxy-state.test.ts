@@ -37,6 +37,17 @@ function statesOf(
   });
 }
 
+test('an IPv4-mapped endpoint is no address to iptables, where it is written as given', () => {
+  const objects = [
+    serviceManifest({}),
+    sliceManifest({ endpoints: [{ addresses: ['::ffff:10.244.1.10'] }] }),
+  ];
+  expect(statesOf(objects, { minor: 31 }).problems).toEqual([]);
+  expect(statesOf(objects, { minor: 30 }).problems).toEqual([
+    'error mapped-address at endpoints[0].addresses[0]: kube-proxy 1.30 writes ::ffff:10.244.1.10 as it is, which iptables does not take: its rules would not load',
+  ]);
+});
+
 /** `destination` of what policy Cluster uses, then of what policy Local uses. */
 function endpointsOf(
   objects: readonly Manifest[],

@@ -6,6 +6,7 @@ import { type Endpoint, type EndpointSelection, selectEndpoints } from './endpoi
 import type { EndpointSlice } from './endpoint-slice.ts';
 import { gateIsOn } from './feature-gates.ts';
 import { report as reportAt } from './fields.ts';
+import { reportMappedEndpoints } from './given-endpoints.ts';
 import { type IPAddress, type IPFamily, joinHostPort } from './ip.ts';
 import { DEFAULT_IPVS_SETTINGS, type IpvsSettings } from './ipvs-settings.ts';
 import type { KubeProxyConfiguration } from './kube-proxy-configuration.ts';
@@ -74,6 +75,7 @@ export function proxyStates(
     reportOctalAddresses(service, settings.version, report);
   }
   const slices = slicesByService(cluster, services, settings, report);
+  reportMappedEndpoints(slices.values(), settings.version, report);
   return {
     IPv4: proxyState('IPv4', services, slices, settings),
     IPv6: proxyState('IPv6', services, slices, settings),

@@ -185,11 +185,6 @@ describe('cluster IPs:', () => {
       { clusterIPs: ['10.96.0.50'], ipFamilies: ['IPv4', 'IPv6'] },
       ['IPv4 10.96.0.50'],
     ],
-    [
-      'an address whose family is not listed',
-      { clusterIPs: ['10.96.0.50', 'fd00::1'], ipFamilies: ['IPv4'] },
-      ['IPv4 10.96.0.50'],
-    ],
     // The API server fills in the families when it reads such a Service (defaultOnReadService).
     [
       'two addresses and no families',
@@ -198,6 +193,13 @@ describe('cluster IPs:', () => {
     ],
   ])('%s', (_title, spec, expected) => {
     expect(readSpec(spec).clusterIPs.map(({ family, ip }) => `${family} ${ip.text}`)).toEqual(expected);
+  });
+
+  test('a second one whose family is not listed is named', () => {
+    const spec = { clusterIPs: ['10.96.0.50', 'fd00::1'], ipFamilies: ['IPv4'] };
+    expect(read(serviceManifest(spec)).problems).toEqual([
+      'note cluster-ip-unused at spec.clusterIPs[1]: spec.ipFamilies does not name its family: it gets no rules',
+    ]);
   });
 
   test.each([

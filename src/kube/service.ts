@@ -229,7 +229,16 @@ function readClusterIPs(
     }
     // A family that ipFamilies does not name gets no rules (GetClusterIPByFamily goes by its index).
     const declared = families[index]?.text;
-    if (families.length > 0 && declared === undefined) return;
+    if (families.length > 0 && declared === undefined) {
+      report(
+        context,
+        'note',
+        'cluster-ip-unused',
+        path,
+        'spec.ipFamilies does not name its family: it gets no rules',
+      );
+      return;
+    }
     if (declared !== undefined && declared !== ip.family) {
       const accepted = FAMILIES.some((family) => family === declared)
         ? `the family of spec.clusterIPs[${index}], ${ip.family}`

@@ -135,7 +135,8 @@ describe('which configuration:', () => {
   test('two that say the same are one, two that differ are an error', () => {
     const one = configurationManifest({ featureGates: { A: true, B: false } });
     const same = configurationManifest({ featureGates: { B: false, A: true }, oomScoreAdj: 5 });
-    expect(resolve([one, same]).problems).toEqual([]);
+    const found = resolve([one, same]).problems;
+    expect(found.filter((text) => !text.startsWith('note feature-gate-unused '))).toEqual([]);
     expect(resolve([one, configurationManifest({ mode: 'ipvs' })])).toEqual({
       value: undefined,
       problems: [
@@ -144,12 +145,30 @@ describe('which configuration:', () => {
     });
   });
 
+  test('feature gates that have no say', () => {
+    const gates = { AllBeta: false, LoadBalancerIPMode: false, TopologyAwareHints: true, Nope: true };
+    const at = (minor: number) =>
+      resolve([configurationManifest({ featureGates: gates })], { version: kubeProxyVersion(minor) })
+        .problems;
+    const unused = (text: string) =>
+      `note feature-gate-unused at featureGates.Nope: no feature gate of kube-proxy ${text} that shapes rules; kube-proxy does not start with one that it does not know`;
+    expect(at(36)).toEqual([
+      'warning feature-gate-locked at featureGates.LoadBalancerIPMode: kube-proxy 1.36 has this feature gate locked to true and does not start otherwise; compiled as true',
+      unused('1.36'),
+    ]);
+    expect(at(30)).toEqual([unused('1.30')]);
+    expect(at(28)).toEqual([
+      'warning feature-gate-unknown at featureGates.LoadBalancerIPMode: kube-proxy 1.28 does not know this feature gate and does not start with it; it is off here',
+      unused('1.28'),
+    ]);
+  });
+
   test('fields that the version does not know', () => {
     const at = (fields: Manifest, minor: number) =>
       resolve([configurationManifest(fields)], { version: kubeProxyVersion(minor) });
     const liberal = { conntrack: { tcpBeLiberal: true } };
     expect(at(liberal, 28).problems).toEqual([
-      'warning field-of-newer-version at conntrack.tcpBeLiberal: conntrack.tcpBeLiberal has no effect on kube-proxy 1.28',
+      'warning field-of-newer-version at conntrack.tcpBeLiberal: kube-proxy 1.28 does not know it: no effect',
     ]);
     expect(at(liberal, 29).problems).toEqual([]);
     const primary = { nodePortAddresses: ['primary'] };

@@ -1,5 +1,6 @@
 import type { Report } from '../diagnostics.ts';
 import type { Cluster, FoundConfiguration } from './cluster.ts';
+import { reportFeatureGates } from './feature-gates.ts';
 import { isDnsSubdomain, report as reportAt, showValue } from './fields.ts';
 import {
   type KubeProxyConfiguration,
@@ -273,12 +274,22 @@ function checkAgainstVersion(
     report({
       code: 'field-of-newer-version',
       severity: 'warning',
-      message: `conntrack.tcpBeLiberal has no effect on kube-proxy ${version.text}`,
+      message: `kube-proxy ${version.text} does not know it: no effect`,
       object: 'KubeProxyConfiguration',
       field: ['conntrack', 'tcpBeLiberal'],
       ...at,
     });
   }
+  reportFeatureGates(configuration, version, (gate, severity, code, message) =>
+    report({
+      code,
+      severity,
+      message,
+      object: 'KubeProxyConfiguration',
+      field: ['featureGates', gate],
+      ...at,
+    }),
+  );
   if (configuration.nodePortAddresses?.[0] === PRIMARY && !version.behaviour.nodePortAddressesPrimary) {
     report({
       code: 'field-of-newer-version',

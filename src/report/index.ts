@@ -1,4 +1,5 @@
 /** Comparisons as text: one function a format, each giving chunks of text. What other folders may use. */
+export type { Colors } from './colors.ts';
 export { type GithubOptions, githubReport } from './github.ts';
 export { type JsonOptions, jsonReport, type SideDescription } from './json.ts';
 export type { PlaceOf, ReportPlace } from './places.ts';

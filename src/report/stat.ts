@@ -1,9 +1,9 @@
-import type { ChalkInstance } from 'chalk';
 import type { Comparison, ProblemCode } from '../diff/index.ts';
+import { type Colors, NO_COLORS } from './colors.ts';
 import { familyName, reportedFamilies, summaryLine } from './wording.ts';
 
 /** How many problems there are of each kind, by family; the most frequent first. */
-export function* statReport(comparison: Comparison, colors: ChalkInstance): Generator<string> {
+export function* statReport(comparison: Comparison, colors: Colors = NO_COLORS): Generator<string> {
   const families = reportedFamilies(comparison);
   const counts = new Map<ProblemCode, number[]>();
   for (const { family, problems } of comparison.findings) {

@@ -1,9 +1,10 @@
-import type { ChalkInstance } from 'chalk';
 import type { Comparison, Finding, Problem } from '../diff/index.ts';
+import { type Colors, NO_COLORS } from './colors.ts';
 import { familyName, findingsOf, reportedFamilies, safe, subjectOf, summaryLine } from './wording.ts';
 
 export interface TextOptions {
-  readonly colors: ChalkInstance;
+  /** Default: none. */
+  readonly colors?: Colors;
   /** With the rules under each problem. */
   readonly verbose: boolean;
 }
@@ -13,7 +14,7 @@ export interface TextOptions {
  * and one line of counts.
  */
 export function* textReport(comparison: Comparison, options: TextOptions): Generator<string> {
-  const { colors, verbose } = options;
+  const { colors = NO_COLORS, verbose } = options;
   const families = reportedFamilies(comparison);
   const several = families.length > 1;
   let blank = '';
@@ -39,7 +40,7 @@ export function* textReport(comparison: Comparison, options: TextOptions): Gener
   yield `${blank}${same ? colors.green(summaryLine(comparison)) : colors.bold(summaryLine(comparison))}\n`;
 }
 
-function* findingText(finding: Finding, { colors, verbose }: TextOptions): Generator<string> {
+function* findingText(finding: Finding, { colors = NO_COLORS, verbose }: TextOptions): Generator<string> {
   for (const [index, problem] of finding.problems.entries()) {
     yield index === 0
       ? `${colors.bold(`${subjectOf(finding)}:`)} ${safe(problem.message)}\n`
@@ -48,7 +49,11 @@ function* findingText(finding: Finding, { colors, verbose }: TextOptions): Gener
   }
 }
 
-function* noteText(note: Finding, several: boolean, { colors, verbose }: TextOptions): Generator<string> {
+function* noteText(
+  note: Finding,
+  several: boolean,
+  { colors = NO_COLORS, verbose }: TextOptions,
+): Generator<string> {
   const family = several ? ` ${familyName(note.family)}:` : '';
   const subject = note.servicePort === undefined ? '' : ` ${subjectOf(note)}:`;
   for (const problem of note.problems) {
@@ -58,7 +63,7 @@ function* noteText(note: Finding, several: boolean, { colors, verbose }: TextOpt
 }
 
 /** As a patch would mend it: what is there first, then what should be. */
-function* rulesText(problem: Problem, colors: ChalkInstance): Generator<string> {
+function* rulesText(problem: Problem, colors: Colors): Generator<string> {
   for (const { table, line } of problem.actual)
     yield `    ${colors.red(`- -t ${safe(table)} ${safe(line)}`)}\n`;
   for (const { table, line } of problem.expected) {

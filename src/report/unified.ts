@@ -1,12 +1,13 @@
-import type { ChalkInstance } from 'chalk';
 import type { ChangedChain } from '../diff/index.ts';
+import { type Colors, NO_COLORS } from './colors.ts';
 import { type LineEdit, lineEdits, type Sign } from './line-edits.ts';
 import { familyName, safe } from './wording.ts';
 
 export interface UnifiedOptions {
   /** Lines around each change. */
   readonly context: number;
-  readonly colors: ChalkInstance;
+  /** Default: none. */
+  readonly colors?: Colors;
 }
 
 /**
@@ -14,7 +15,7 @@ export interface UnifiedOptions {
  * the chain. Nothing where nothing differs.
  */
 export function* unifiedReport(chains: readonly ChangedChain[], options: UnifiedOptions): Generator<string> {
-  const { bold } = options.colors;
+  const { bold } = options.colors ?? NO_COLORS;
   for (const family of ['ipv4', 'ipv6'] as const) {
     const ofFamily = chains.filter((chain) => chain.family === family);
     if (ofFamily.length === 0) continue;
@@ -24,11 +25,17 @@ export function* unifiedReport(chains: readonly ChangedChain[], options: Unified
 }
 
 function* chainText(
-  { table, chain, expected, actual }: ChangedChain,
+  { table, chain, expected, actual, emptyOn }: ChangedChain,
   options: UnifiedOptions,
 ): Generator<string> {
-  const { colors, context } = options;
+  const { colors = NO_COLORS, context } = options;
   const title = `${safe(table)}/${safe(chain)}`;
+  if (emptyOn !== undefined) {
+    // No rule to show: its declaration instead.
+    const text = `${emptyOn === 'expected' ? '-' : '+'}:${safe(chain)} - [0:0]`;
+    yield `${colors.cyan('@@ -0,0 +0,0 @@')} ${title}\n`;
+    yield `${emptyOn === 'expected' ? colors.red(text) : colors.green(text)}\n`;
+  }
   for (const { start, edits } of hunksOf(lineEdits(expected, actual), context)) {
     const before = range(start.before, count(edits, '+'));
     const after = range(start.after, count(edits, '-'));

@@ -98,6 +98,18 @@ describe('reports', () => {
     expect(await colored(false, '--color', 'always', '-U1')).toBe(true);
   });
 
+  test('a dump of foreign rules alone is that of a node without kube-proxy', async () => {
+    writeFileSync(at('foreign'), '*filter\n:INPUT ACCEPT [0:0]\n-A INPUT -i lo -j ACCEPT\nCOMMIT\n');
+    const { code, stdout } = await runDiff([at('good'), at('foreign')]);
+    expect(code).toBe(1);
+    expect(stdout).toContain(
+      'node: no kube-proxy rules in the IPv4 filter table; 5 service ports have none: ',
+    );
+    // A part of a dump in which nothing of kube-proxy's is to be expected says nothing.
+    writeFileSync(at('raw'), '*raw\n:PREROUTING ACCEPT [0:0]\nCOMMIT\n');
+    expect((await runDiff([at('good'), at('raw')])).code).not.toBe(1);
+  });
+
   test('what cannot be compared: exit 2, the reason on stderr, nothing on stdout but JSON', async () => {
     const hidden = at('hidden');
     // An old iptables shows neither ports nor marks.
@@ -182,6 +194,20 @@ iptables-restore -w 5 --noflush < patch.v4
     expect([one.code, one.stdout]).toEqual([1, expect.stringContaining('-A KUBE-MARK-MASQ ')]);
     const files = await runDiff([...sides, '--patch', at('two')]);
     expect([files.code, readdirSync(at('two')).sort()]).toEqual([1, ['apply.sh', 'patch.v4', 'patch.v6']]);
+  });
+
+  test('a rule that no patch can hold: exit 2 and the reason', async () => {
+    const comment = '"cyclinder/hello1-service -> 10.244.1.38:8080"';
+    writeFileSync(at('unwritable'), good.replace(comment, `"${'x'.repeat(300)}"`));
+    const { code, stdout, stderr } = await runDiff([at('unwritable'), at('drift'), '--patch', '-']);
+    expect([code, stdout]).toEqual([2, '']);
+    expect(stderr).toMatch(/^kp-diff: --patch: no patch for ipv4: the rule ".*" cannot be written: /);
+  });
+
+  test('a folder that can never be made: exit 2, at once', async () => {
+    const { code, stderr } = await runDiff([at('good'), at('drift'), '--patch', '/proc/nowhere/patch']);
+    expect(code).toBe(2);
+    expect(stderr).toContain('kp-diff: cannot write to /proc/nowhere/patch: ');
   });
 
   test('a folder that cannot be written: exit 2, no report', async () => {

@@ -40,6 +40,12 @@ describe('the unified report', () => {
     expect(unified({ actual: numbered(1, 2) }).split('\n')[2]).toBe('@@ -0,0 +1,2 @@ nat/X');
   });
 
+  test('an empty chain of one side alone shows its declaration', () => {
+    const lines = (emptyOn: 'expected' | 'actual') => unified({ emptyOn }).split('\n').slice(2);
+    expect(lines('expected')).toEqual(['@@ -0,0 +0,0 @@ nat/X', '-:X - [0:0]', '']);
+    expect(lines('actual')).toEqual(['@@ -0,0 +0,0 @@ nat/X', '+:X - [0:0]', '']);
+  });
+
   test('-U 0 shows the changes alone, each a hunk of its own', () => {
     const actual = numbered(1, 9).filter((_, index) => index !== 2 && index !== 6);
     expect(
