@@ -1,4 +1,4 @@
-import { type Chain, type Family, type Rule, type Ruleset, saveLine } from '../netfilter/index.ts';
+import { type Chain, type Family, type Rule, type Ruleset, saveLine, withPlainSpelling } from '../netfilter/index.ts';
 import type { RuleLine } from './comparison.ts';
 import { jumpOf } from './rule-key.ts';
 import { isBuiltIn, isFixedChain } from './scope.ts';
@@ -24,7 +24,8 @@ export function viewOf(ruleset: Ruleset): View {
     tables.set(table.name, chains);
     for (const chain of table.chains) {
       const before = chains.get(chain.name);
-      const { name, policy, rules } = chain;
+      const { name, policy } = chain;
+      const rules = withPlainSpellings(chain.rules);
       chains.set(
         name,
         before === undefined
@@ -39,6 +40,12 @@ export function viewOf(ruleset: Ruleset): View {
       [...tables].map(([name, chains]) => [name, { name, chains, reachable: reachableChains(chains) }]),
     ),
   };
+}
+
+/** The same list where no rule needs another spelling, as in all of a large dump. */
+function withPlainSpellings(rules: readonly Rule[]): readonly Rule[] {
+  const plain = rules.map(withPlainSpelling);
+  return plain.every((rule, i) => rule === rules[i]) ? rules : plain;
 }
 
 function reachableChains(chains: ReadonlyMap<string, Chain>): Set<string> {

@@ -47,3 +47,4 @@ export type {
 } from './ruleset.ts';
 export type { Dump, SplitOptions } from './split-dumps.ts';
 export { splitDumps } from './split-dumps.ts';
+export { withPlainSpelling } from './plain-spelling.ts';
