@@ -1,5 +1,5 @@
 import type { Chain, Rule } from '../netfilter/index.ts';
-import { type Balancing, sameOrder, sameShare, sameShares } from './balancing-chain.ts';
+import { type Balancing, sameOrder, sameShares } from './balancing-chain.ts';
 import { differsForPackets, type Entry } from './effect.ts';
 import { jumpOf } from './rule-key.ts';
 import { isServiceChain } from './scope.ts';
@@ -94,9 +94,8 @@ function doubtfulChains({ balancing, ordinary }: ChainDifferences, expected: Sid
   const isDoubtfulPair = (pair: { readonly expected: Balancing; readonly actual: Balancing }) => {
     if (sameShares(pair.expected, pair.actual) && sameOrder(pair.expected.affinity, pair.actual.affinity))
       return true;
-    // Two Services may have the same endpoint, each with a chain of its own for it.
-    const [left, right] = [byDestination(pair.expected, expected), byDestination(pair.actual, actual)];
-    return left.size === right.size && [...left].every(([to, share]) => sameShare(share, right.get(to) ?? 0));
+    // Another way to the same endpoint, such as the chain that another Service has for it.
+    return [...pair.actual.shares.keys()].some((to) => !pair.expected.shares.has(to) && expected.has(to));
   };
   return [
     ...[...balancing].filter(([, pair]) => isDoubtfulPair(pair)).map(([chain]) => chain),
@@ -104,15 +103,6 @@ function doubtfulChains({ balancing, ordinary }: ChainDifferences, expected: Sid
       (chain) => isServiceChain(chain) && destinationOf(chain, expected) === destinationOf(chain, actual),
     ),
   ];
-}
-
-function byDestination({ shares }: Balancing, side: Side): Map<string, number> {
-  const sums = new Map<string, number>();
-  for (const [chain, { share }] of shares) {
-    const to = destinationOf(chain, side);
-    sums.set(to, (sums.get(to) ?? 0) + share);
-  }
-  return sums;
 }
 
 function destinationOf(chain: string, side: Side): string {
