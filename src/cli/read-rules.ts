@@ -3,13 +3,15 @@ import type { Diagnostic, Report } from '../diagnostics.ts';
 import type { NodeState } from '../diff/index.ts';
 import {
   type Backend,
+  type Chain,
   type Dump,
   type Family,
+  printSave,
   type Ruleset,
   splitDumps,
   type Table,
 } from '../netfilter/index.ts';
-import { type CutTable, cutTable, describeCut } from './cut-off.ts';
+import { type CutTable, cutTable, describeCut, excerptTables } from './cut-off.ts';
 import type { RulesFile } from './detect-input.ts';
 
 export interface ReadRules {
@@ -62,15 +64,18 @@ export function readRules(
   }
   if (refused) return undefined;
   const cuts: CutTable[] = [];
-  const known = found.map(({ family }) => family);
+  const taken = new Set(
+    found.flatMap(({ family, dump }) => dump.ruleset.tables.map(({ name }) => `${family} ${name}`)),
+  );
   const complete = found.map(({ file, dump, family: shown }): ParsedDump => {
-    const family = shown ?? assumedFamily(file, wanted, known, report);
+    const family = shown ?? assumedFamily(file, wanted, dump, taken, report);
     const cut = cutTable(dump, family);
     if (cut !== undefined) {
       cuts.push(cut);
       const message = describeCut(cut);
       report({ code: 'cut-off', severity: 'warning', message, place: { file }, help: 'take the dump again' });
     }
+    cuts.push(...excerptTables(dump, family));
     return { file, family, backend: dump.backend, tables: dump.ruleset.tables };
   });
   const merged = merge(complete, report);
@@ -78,7 +83,10 @@ export function readRules(
   const { rulesets, otherBackend } = merged;
   return {
     state: {
-      kind: Object.values(rulesets).every(isPayload) ? 'payload' : 'rules',
+      kind:
+        !cuts.some(({ isExcerpt }) => isExcerpt) && Object.values(rulesets).every(isPayload)
+          ? 'payload'
+          : 'rules',
       rulesets,
       owners: [],
       assumptions: [],
@@ -116,12 +124,16 @@ function shownFamily(text: string, { ruleset }: Dump): Family | undefined {
 function assumedFamily(
   file: string,
   wanted: Family | undefined,
-  known: readonly (Family | undefined)[],
+  dump: Dump,
+  taken: Set<string>,
   report: Report,
 ): Family {
   const name = /(?:^|[^0-9])6(?:[^0-9][^/]*)?$/.test(file.replace(/^.*\//, '')) ? 'ipv6' : undefined;
-  const rest = known.includes('ipv4') && !known.includes('ipv6') ? 'ipv6' : undefined;
-  const family = wanted ?? name ?? rest ?? 'ipv4';
+  // A node's listings come table by table: one that IPv4 has already can only be the other family's.
+  const tables = dump.ruleset.tables.map((table) => table.name);
+  const isTaken = (family: Family) => tables.some((table) => taken.has(`${family} ${table}`));
+  const family = wanted ?? name ?? (isTaken('ipv4') && !isTaken('ipv6') ? 'ipv6' : 'ipv4');
+  for (const table of tables) taken.add(`${family} ${table}`);
   report({
     code: 'family-assumed',
     severity: 'note',
@@ -147,6 +159,12 @@ function merge(
     const known = backends.get(family);
     const same = backend === undefined || known === undefined ? clash === undefined : backend === known;
     const target = same ? rulesets : otherBackend;
+    if (clash !== undefined && backend === undefined && known === undefined && before !== undefined) {
+      // Nothing shows two back ends: the same text twice is one dump, anything else a mistake.
+      if (tables.every((table) => isAmong(table, before, family))) continue;
+      report(twoFiles(file, family, clash));
+      return undefined;
+    }
     const twice = clashOf(target[family], tables);
     if (twice !== undefined) {
       report(twoFiles(file, family, twice));
@@ -156,6 +174,22 @@ function merge(
     if (same) backends.set(family, known ?? backend);
   }
   return { rulesets, otherBackend };
+}
+
+/** Whether a table is there with the same chains and rules. */
+function isAmong(table: Table, { tables }: Ruleset, family: Family): boolean {
+  const text = (each: Table) =>
+    [...printSave({ family, tables: [{ ...each, chains: each.chains.map(withoutCounters) }] })].join('');
+  const wanted = text(table);
+  return tables.some((other) => other.name === table.name && text(other) === wanted);
+}
+
+function withoutCounters({ name, policy, rules }: Chain): Chain {
+  return {
+    name,
+    policy,
+    rules: rules.map(({ counters: _, ...rule }) => rule),
+  };
 }
 
 /** A table that both hold. */

@@ -177,7 +177,9 @@ function explainWide(
     const owner = names.ownerOfRule(rule);
     const message =
       owner === undefined
-        ? `${chain} has a rule that does not belong there`
+        ? shadows(rule, right)
+          ? `${chain} has a rule that does not belong there and comes before others: what it matches reaches no Service`
+          : `${chain} has a rule that does not belong there`
         : `a rule for it in ${chain} takes other traffic than it should`;
     found.add(owner, problem('rules-differ', message, [], ruleLines([rule], table, chain, family)));
   }
@@ -192,6 +194,12 @@ function explainWide(
     const lines = others.map((rules) => ruleLines(rules, table, chain, family));
     found.add(undefined, problem('rule-order', `the rules of ${chain} are in another order`, ...lines));
   }
+}
+
+/** Whether rules for Services stand behind the rule, and it takes packets away from them. */
+function shadows(rule: Rule, rules: readonly Rule[]): boolean {
+  const ends = rule.target !== undefined && jumpOf(rule) !== 'KUBE-MARK-MASQ' && rule.target.kind !== 'MARK';
+  return ends && rules.slice(rules.indexOf(rule) + 1).some((other) => trafficOf(other) !== undefined);
 }
 
 function explainJumps(

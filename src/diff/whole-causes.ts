@@ -1,6 +1,6 @@
 import type { Finding, Problem, ProblemCode } from './comparison.ts';
 import { commentOf, jumpOf } from './rule-key.ts';
-import { isProxyChain, isServiceChain, modeOfChain } from './scope.ts';
+import { isBuiltIn, isProxyChain, isServiceChain, modeOfChain } from './scope.ts';
 import { rulesOf, type View } from './view.ts';
 
 /** Causes that explain all differences at once, so that they are told once. */
@@ -66,11 +66,15 @@ export function otherMode(expected: View, actual: View): Finding | undefined {
 
 /**
  * Nothing of kube-proxy's is left in the nat table, or where that was not dumped, in any of the tables that have
- * some of it on the expected side.
+ * some of it on the expected side: no rule in its chains (`iptables -F` leaves them there, empty), and no jump.
  */
 export function flushedNode(expected: View, actual: View, servicePorts: number): Finding | undefined {
   const hasAny = (view: View, table: string) =>
-    [...(view.tables.get(table)?.chains.keys() ?? [])].some(isProxyChain);
+    [...(view.tables.get(table)?.chains ?? [])].some(([name, { rules }]) =>
+      isProxyChain(name)
+        ? rules.length > 0
+        : isBuiltIn(name) && rules.some((rule) => isProxyChain(jumpOf(rule) ?? '')),
+    );
   const names = actual.tables.has('nat') ? ['nat'] : [...actual.tables.keys()];
   const wanted = names.filter((table) => hasAny(expected, table));
   if (wanted.length === 0 || wanted.some((table) => hasAny(actual, table))) return undefined;
