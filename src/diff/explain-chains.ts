@@ -34,9 +34,14 @@ export function explainBalancing(
   for (const [target, { rule }] of expected.shares) {
     if (actual.shares.has(target)) continue;
     const chainIsGone = sides.actual.tables.get(table)?.chains.has(target) !== true;
+    // Its rule is there, but those before it leave nothing for it.
+    const isShadowed = rulesOf(sides.actual, table, chain).some((other) => jumpOf(other) === target);
+    const message = isShadowed
+      ? `endpoint ${names.endpoint(target)} gets no traffic: rules before its own take it all`
+      : `endpoint ${names.endpoint(target)} is not programmed`;
     found.add(
       owner,
-      problem('endpoint-missing', `endpoint ${names.endpoint(target)} is not programmed`, [
+      problem('endpoint-missing', message, [
         line(rule),
         ...(chainIsGone ? endpointLines(sides.expected, target) : []),
       ]),
@@ -98,7 +103,8 @@ export function explainBalancing(
 
 function surplusEndpoint(target: string, { expected, names, table }: Sides): string {
   const known = expected.tables.get(table)?.chains.has(target) === true;
-  const what = isEndpointChain(target) ? `endpoint ${names.endpoint(target)}` : `chain ${target}`;
+  if (!isEndpointChain(target)) return `chain ${target}, which is no endpoint's, gets traffic of the Service`;
+  const what = `endpoint ${names.endpoint(target)}`;
   return known
     ? `${what} gets traffic that it should not get`
     : `${what} is still programmed, gone from the cluster`;
