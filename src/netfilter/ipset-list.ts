@@ -90,7 +90,7 @@ function readField(field: string, value: string, listing: Listing, drafts: SetDr
 
 function startMembers(listing: Listing, drafts: SetDrafts): void {
   const { name, type, options, references } = listing;
-  if (name === undefined || type === undefined) return;
+  if (name === undefined || type === undefined || /\s/.test(type)) return;
   const draft = createSet(drafts, name, type, options, false);
   if (references !== undefined) draft.references = references;
   listing.draft = draft;

@@ -51,13 +51,15 @@ function carryOut(
   switch (command) {
     case 'create': {
       const options = createOptions(words.slice(1));
-      if (second === undefined || !isIpsetWord(second) || options === undefined) return false;
+      if (second === undefined || options === undefined) return false;
+      if (!isIpsetWord(second) || /\s/.test(second)) return false;
       createSet(drafts, name, setType(second), options, exist);
       return true;
     }
     case 'add': {
       const options = memberOptions(words.slice(1));
-      if (second === undefined || !isIpsetWord(second) || options === undefined) return false;
+      if (second === undefined || options === undefined) return false;
+      if (!isIpsetWord(second) || /\s/.test(second)) return false;
       setNamed(drafts, name).members.set(second, { entry: second, options });
       return true;
     }

@@ -43,7 +43,9 @@ export function parseIpset(text: string): ParsedIpset {
     else if (inListing && line.trim() === '') inListing = false;
     if (inListing || line.trim() === '') {
       if (line.trim() === '') endSet(listing, drafts);
-      else if (!readListingLine(line, listing, drafts)) noteUnreadable(problems, line, 'ipset list');
+      else if (CONTROL.test(line) || !readListingLine(line, listing, drafts)) {
+        noteUnreadable(problems, line, 'ipset list');
+      }
     } else if (!line.startsWith('#') && !readRestoreLine(line, drafts)) {
       noteUnreadable(problems, line, 'ipset save');
     }
@@ -54,9 +56,12 @@ export function parseIpset(text: string): ParsedIpset {
   return { sets: finishedSets(drafts), problems: finishedProblems(problems) };
 }
 
+/** No listing has any, and some of them count as blanks. */
+const CONTROL = /[^\P{Cc}\t]/u;
+
 /** Lines that only ipset has: one is enough, whatever stands around it. */
 const OWN_LINES =
-  /^[> \t]*(?:Name: \S|Type: (?:hash|bitmap|list):|(?:(?:sudo )?ipset (?:-!|-exist)? ?)?(?:(?:create|n|-N|--create)\s+\S+\s+(?:(?:hash|bitmap|list):\S|(?:ip|net|ipport|ipportip|ipportnet)hash\b|(?:macip|ip|port)map\b|iptree|setlist\b)|(?:add|del|swap|rename)\s+\S+\s+\S|(?:flush|destroy)\s+\S))/m;
+  /^[> \t]*(?:Name: \S|Type: (?:hash|bitmap|list):|(?:(?:sudo )?ipset (?:-!|-exist)? ?)?(?:(?:create|n|-N|--create)\s+(?:"[^"\n]*"|\S+)\s+(?:(?:hash|bitmap|list):\S|(?:ip|net|ipport|ipportip|ipportnet)hash\b|(?:macip|ip|port)map\b|iptree|setlist\b)|(?:add|del|swap|rename)\s+(?:"[^"\n]*"|\S+)\s+\S|(?:flush|destroy)\s+\S))/m;
 
 /** What the text is, where it is none of ours. */
 function refusedAs(text: string): string | undefined {

@@ -19,7 +19,7 @@ import {
   type VirtualServerDraft,
   type VirtualServerDrafts,
 } from './ipvs-draft.ts';
-import { isWholeMask, maskOf, NAME, noteHostName } from './ipvs-restore.ts';
+import { isWholeMask, MOST_SECONDS, MOST_WEIGHT, maskOf, NAME, noteHostName } from './ipvs-restore.ts';
 import type { IpvsService, RealServer, VirtualServer } from './ipvs-types.ts';
 
 export interface VirtualServerListing {
@@ -99,7 +99,7 @@ function withFlags(
     const value = words[i + 1] ?? '';
     if (list.length > 0 && list.every((flag) => NAME.test(flag))) found.flags = [...found.flags, ...list];
     else if (word === 'ops') found.flags = ['ops', ...found.flags];
-    else if (word === 'persistent' && /^\d{1,9}$/.test(value)) {
+    else if (word === 'persistent' && /^\d{1,9}$/.test(value) && Number(value) <= MOST_SECONDS) {
       found.persistentSeconds = Number(value);
       i++;
     } else if (word === 'mask' && maskOf(value) !== undefined) {
@@ -134,7 +134,7 @@ function realServerOf(
   const numbers = counts.map((count) => (/^\d{1,10}$/.test(count) ? Number(count) : undefined));
   const [weight, active, inactive] = numbers;
   if (found === undefined || method === undefined || weight === undefined) return undefined;
-  if (numbers.length > 3 || numbers.includes(undefined)) return undefined;
+  if (weight > MOST_WEIGHT || numbers.length > 3 || numbers.includes(undefined)) return undefined;
   if (found.isName) noteHostName(found.address, drafts);
   return {
     address: found.address,

@@ -19,8 +19,8 @@ const COMMANDS = ['A', 'E', 'D', 'C', 'a', 'e', 'd', 'Z'] as const;
 /** What ipvsadm 1.31 takes where nothing is given. */
 const DEFAULT_SCHEDULER = 'wlc';
 const DEFAULT_PERSISTENCE = 360;
-const MOST_SECONDS = 31 * 24 * 60 * 60;
-const MOST_WEIGHT = 65535;
+export const MOST_SECONDS = 31 * 24 * 60 * 60;
+export const MOST_WEIGHT = 65535;
 
 /** Names of schedulers, flags and engines. */
 export const NAME = /^[A-Za-z0-9_][A-Za-z0-9_.-]*$/;
@@ -138,7 +138,7 @@ function headOf(service: IpvsService, { values }: IpvsadmOptions): VirtualServer
 
 /** A dotted mask of IPv4, a prefix length of IPv6. */
 export function maskOf(text: string): string | undefined {
-  if (text.includes('.')) return canonicalAddress(text);
+  if (text.includes('.')) return text.includes(':') ? undefined : canonicalAddress(text);
   const length = parseCNumber(text, 128);
   return length === undefined ? undefined : String(length);
 }

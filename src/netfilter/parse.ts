@@ -245,7 +245,7 @@ function chainLine(state: State, start: number, end: number): void {
   const { words } = state;
   readWords(state.text, start, end, words);
   const [name, policy = '-', counters] = words.texts.slice(0, words.count);
-  if (name === undefined || words.count > 3) {
+  if (name === undefined || words.count > 3 || !/^(?:-|[A-Z]+)$/.test(policy)) {
     unreadable(state, start - 1, end);
     return;
   }

@@ -46,7 +46,9 @@ export function* printSave(ruleset: Ruleset): Generator<string, void, undefined>
 function* tablePieces(table: Table, family: Family): Generator<string, void, undefined> {
   if (table.name !== '') yield `*${table.name}\n`;
   for (const chain of table.chains) if (chain.declared !== false) yield chainLine(chain);
-  for (const chain of table.chains) yield chainText(chain, family);
+  // Rules of undeclared chains last: read again, those chains come behind the declared ones.
+  for (const chain of table.chains) if (chain.declared !== false) yield chainText(chain, family);
+  for (const chain of table.chains) if (chain.declared === false) yield chainText(chain, family);
   for (const command of table.commands ?? []) yield `${printKeptWords(command.words).slice(1)}\n`;
   if (table.name !== '') yield 'COMMIT\n';
 }
