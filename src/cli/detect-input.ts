@@ -1,10 +1,11 @@
-/** What an input is: manifests, or rules. Told from what it holds, never from its name. */
+/** What an input is: manifests, or what a node has. Told from what it holds, its name only where that is nothing. */
 import { readdirSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import type { Diagnostic } from '../diagnostics.ts';
 import { isArchive, type LoadLimits, type RawInput, readWhole, textOf } from '../load/index.ts';
 import { detectFormat, type Family } from '../netfilter/index.ts';
 import type { Io } from './io.ts';
+import { emptyListingKind, type IpvsListing, listingKind } from './read-ipvs.ts';
 
 /** A file of rules, not yet parsed. */
 export interface RulesFile {
@@ -15,7 +16,11 @@ export interface RulesFile {
 }
 
 export type DetectedInput =
-  | { readonly kind: 'rules'; readonly files: readonly RulesFile[] }
+  | {
+      readonly kind: 'rules';
+      readonly files: readonly RulesFile[];
+      readonly listings: readonly IpvsListing[];
+    }
   /** `raw` where the bytes cannot be read again. */
   | { readonly kind: 'manifests'; readonly input: string; readonly raw?: RawInput }
   | { readonly kind: 'unusable'; readonly problem: Diagnostic };
@@ -27,6 +32,12 @@ const RULES_IN_FOLDER: readonly (readonly [string, Family])[] = [
   ['rules.v6', 'ipv6'],
   ['save.v6', 'ipv6'],
 ];
+
+/** Names that make a folder one of what a node has, though it may hold no rules. */
+const IPVS_IN_FOLDER = /^(?:ipset|ipvsadm|kube-ipvs0)\b(?!.*\.(?:ya?ml|json)$)/i;
+
+/** More than any listing: a set holds 65536 members, some 40 bytes each. */
+const LARGEST_LISTING = 256 * 1024 * 1024;
 
 /** Enough to find out what a text is; manifests may be larger than a string can hold. */
 const LOOKED_AT = 4 * 1024 * 1024;
@@ -50,7 +61,8 @@ async function detectFolder(folder: string, io: Io, limits: Partial<LoadLimits>)
     return { kind: 'manifests', input: folder };
   }
   const present = RULES_IN_FOLDER.filter(([name]) => names.has(name));
-  if (present.length === 0) return { kind: 'manifests', input: folder };
+  const isOfIpvs = [...names].some((name) => IPVS_IN_FOLDER.test(name));
+  if (present.length === 0 && !isOfIpvs) return { kind: 'manifests', input: folder };
   const files: RulesFile[] = [];
   for (const [name, family] of present) {
     const file = join(folder, name);
@@ -61,7 +73,31 @@ async function detectFolder(folder: string, io: Io, limits: Partial<LoadLimits>)
     if (!('text' in read)) return { kind: 'unusable', problem: read };
     files.push({ file, text: read.text, family });
   }
-  return { kind: 'rules', files };
+  const listings: IpvsListing[] = [];
+  for (const name of [...names].sort()) {
+    const file = join(folder, name);
+    if (RULES_IN_FOLDER.some(([known]) => known === name) || !isSmallFile(file, name)) continue;
+    const read = await readText(file, io, limits);
+    if (!('text' in read)) return { kind: 'unusable', problem: read };
+    const listing = listingOf(file, read.text);
+    if (listing !== undefined) listings.push(listing);
+    // Rules under another name count where there are none under their own.
+    else if (present.length === 0 && detectFormat(read.text).startsWith('iptables')) {
+      files.push({ file, text: read.text });
+    }
+  }
+  return { kind: 'rules', files, listings };
+}
+
+/** Not folders, and not what is written in YAML: sockets, logs and the like have no business there either. */
+function isSmallFile(file: string, name: string): boolean {
+  const stat = statSync(file, { throwIfNoEntry: false });
+  return stat?.isFile() === true && stat.size <= LARGEST_LISTING && !/\.ya?ml$|^\./i.test(name);
+}
+
+function listingOf(file: string, text: string): IpvsListing | undefined {
+  const kind = text.trim() === '' ? emptyListingKind(file) : listingKind(text);
+  return kind && { kind, file, text };
 }
 
 async function detectFile(file: string, io: Io, limits: Partial<LoadLimits>): Promise<DetectedInput> {
@@ -75,12 +111,16 @@ async function detectFile(file: string, io: Io, limits: Partial<LoadLimits>): Pr
   }
   const whole = textOf(file, raw);
   if ('code' in whole) return { kind: 'unusable', problem: whole };
-  return { kind: 'rules', files: [{ file, text: whole.text }] };
+  const listing = listingOf(file, whole.text);
+  return listing === undefined
+    ? { kind: 'rules', files: [{ file, text: whole.text }], listings: [] }
+    : { kind: 'rules', files: [], listings: [listing] };
 }
 
 function isManifests(text: string, file: string): boolean {
   const format = detectFormat(text);
   if (format === 'kubernetes') return true;
+  if (listingOf(file, text) !== undefined) return false;
   // Where the text does not say: comments and blanks, YAML that is no object, JSON in one long line.
   if (format !== 'unknown' && format !== 'empty') return false;
   return /^\s*[[{]/.test(text) || /\.(?:ya?ml|json)$/i.test(file);

@@ -5,6 +5,8 @@ import {
   type Comparison,
   changedChains,
   compareStates,
+  type IpvsPatch,
+  ipvsPatchOf,
   type NodeState,
   patchOf,
   UnwritablePatchError,
@@ -252,12 +254,22 @@ function placeIn(sides: readonly Side[]): PlaceOf {
 function patchesOf({ sides, states }: ReadSides, options: DiffOptions): string {
   const { expected, actual } = states;
   const wanted = [
-    { option: '--patch', to: options.patch, make: () => patchOf(expected, actual, options) },
-    { option: '--reverse-patch', to: options.reversePatch, make: () => patchOf(actual, expected, options) },
+    {
+      option: '--patch',
+      to: options.patch,
+      make: () => patchOf(expected, actual, options),
+      ipvs: () => ipvsPatchOf(expected, actual, options),
+    },
+    {
+      option: '--reverse-patch',
+      to: options.reversePatch,
+      make: () => patchOf(actual, expected, options),
+      ipvs: () => ipvsPatchOf(actual, expected, options),
+    },
   ];
   let text = '';
-  const made: { readonly directory: string; readonly patches: Patches }[] = [];
-  for (const { option, to, make } of wanted) {
+  const made: { readonly directory: string; readonly patches: Patches; readonly ipvs: IpvsPatch }[] = [];
+  for (const { option, to, make, ipvs } of wanted) {
     if (to === undefined) continue;
     for (const side of [sides.expected, sides.actual]) {
       if (side.kind === 'rules' && side.cuts.length > 0) {
@@ -268,9 +280,9 @@ function patchesOf({ sides, states }: ReadSides, options: DiffOptions): string {
     }
     const patches = unlessUnwritable(option, make);
     if (to === '-') text = singlePatch(option, patches);
-    else made.push({ directory: to, patches });
+    else made.push({ directory: to, patches, ipvs: ipvs() });
   }
-  for (const { directory, patches } of made) writePatches(directory, patches);
+  for (const { directory, patches, ipvs } of made) writePatches(directory, patches, ipvs);
   return text;
 }
 

@@ -84,7 +84,9 @@ export function readRules(
   return {
     state: {
       kind:
-        !cuts.some(({ isExcerpt }) => isExcerpt) && Object.values(rulesets).every(isPayload)
+        found.length > 0 &&
+        !cuts.some(({ isExcerpt }) => isExcerpt) &&
+        Object.values(rulesets).every(isPayload)
           ? 'payload'
           : 'rules',
       rulesets,

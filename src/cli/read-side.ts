@@ -1,8 +1,13 @@
 /** One side of kp-diff: whatever was named for it → the state of a node. */
-import { type CompileOptions, compile } from '../compile/index.ts';
+import { type CompileOptions, compile, type IpvsArtefacts } from '../compile/index.ts';
 import type { Diagnostic, Report } from '../diagnostics.ts';
-import type { NodeState } from '../diff/index.ts';
-import { type Cluster, type FoundConfiguration, servicePortName } from '../kube/index.ts';
+import type { IpvsState, NodeState } from '../diff/index.ts';
+import {
+  type Cluster,
+  type FoundConfiguration,
+  type NetworkInterface,
+  servicePortName,
+} from '../kube/index.ts';
 import { locate, type RawInput, type Sources } from '../load/index.ts';
 import type { Family } from '../netfilter/index.ts';
 import type { ReportPlace } from '../report/index.ts';
@@ -15,6 +20,7 @@ import type { Io } from './io.ts';
 import { answeredBy, deriveEndpoints, inventAddresses, type ManifestRequest } from './manifest-options.ts';
 import type { Progress } from './progress.ts';
 import { readCluster } from './read-cluster.ts';
+import { canonicalState, type IpvsListing, readIpvs } from './read-ipvs.ts';
 import { readRules } from './read-rules.ts';
 
 export type Side = RulesSide | ManifestsSide;
@@ -23,6 +29,8 @@ interface RulesSide {
   readonly kind: 'rules';
   readonly state: NodeState;
   readonly cuts: readonly CutTable[];
+  /** Of the node, where a listing of all its addresses was given. */
+  readonly interfaces?: readonly NetworkInterface[];
   /** What kp-compile wrote with addresses that no cluster gave. */
   readonly invented: boolean;
 }
@@ -47,14 +55,17 @@ export async function readSide(
   report: Report,
 ): Promise<Side | undefined> {
   const rules: RulesFile[] = [];
+  const listings: IpvsListing[] = [];
   const manifests: string[] = [];
   const given = new Map<string, RawInput>();
   let unusable = false;
   const limits = inputLimits(options);
   for (const input of inputs) {
     const found = await detectInput(input, io, limits);
-    if (found.kind === 'rules') rules.push(...found.files);
-    else if (found.kind === 'unusable') {
+    if (found.kind === 'rules') {
+      rules.push(...found.files);
+      listings.push(...found.listings);
+    } else if (found.kind === 'unusable') {
       report(found.problem);
       unusable = true;
     } else {
@@ -63,13 +74,13 @@ export async function readSide(
     }
   }
   if (unusable) return undefined;
-  const [firstRules] = rules;
+  const [firstRules] = [...rules, ...listings];
   const [firstManifests] = manifests;
   if (firstRules !== undefined && firstManifests !== undefined) {
     report({
       code: 'mixed-inputs',
       severity: 'error',
-      message: `holds rules, and ${firstManifests} on the same side holds manifests`,
+      message: `holds what a node has, and ${firstManifests} on the same side holds manifests`,
       place: { file: firstRules.file },
       help: 'each side is one or the other',
     });
@@ -77,8 +88,15 @@ export async function readSide(
   }
   if (firstRules !== undefined) {
     const read = readRules(rules, options.family, report);
-    const invented = rules.some(({ text }) => saysInvented(text));
-    return read === undefined ? undefined : { kind: 'rules', ...read, invented };
+    const ipvs = listings.length === 0 ? undefined : readIpvs(listings, report);
+    if (read === undefined || (listings.length > 0 && ipvs === undefined)) return undefined;
+    return {
+      kind: 'rules',
+      state: { ...read.state, ...(ipvs && { ipvs: ipvs.state }) },
+      cuts: read.cuts,
+      ...(ipvs?.interfaces && { interfaces: ipvs.interfaces }),
+      invented: [...rules, ...listings].some(({ text }) => saysInvented(text)),
+    };
   }
   const { cluster, configuration, sources } = await readCluster(
     manifests,
@@ -115,7 +133,8 @@ export function compileSide(
   const { configuration } = side;
   const configured = { ...asked, ...(configuration === undefined ? {} : { configuration }) };
   const served = deriveEndpoints(side.cluster, manifests, configured, report);
-  const filled = other?.kind === 'rules' ? fillFromDump(served, asked, other.state.rulesets) : undefined;
+  const filled =
+    other?.kind === 'rules' ? fillFromDump(served, asked, other.state, other.interfaces) : undefined;
   const { cluster: known, request } = filled ?? { cluster: served, request: asked };
   // What the dump shows is no invention; what it does not show either may be one.
   const cluster = inventAddresses(known, manifests, report);
@@ -129,6 +148,7 @@ export function compileSide(
   const state: NodeState = {
     kind: 'manifests',
     rulesets: { ipv4: IPv4.kernel, ipv6: IPv6.kernel },
+    ...(compilation.ipvs && { ipvs: ipvsState(compilation.ipvs) }),
     owners: cluster.services.flatMap(({ namespace, name, ports }) =>
       ports.map((port) => ({
         servicePortName: servicePortName(namespace, name, port.name),
@@ -152,6 +172,16 @@ export function compileSide(
     other?.kind === 'rules' && other.invented && filled !== undefined && filled.addressed.size > 0;
   const invented = [...compilation.invented, ...(copied ? ['those of the rules on the other side'] : [])];
   return { state, invented, isAnswered };
+}
+
+function ipvsState({ sets, virtualServers, addresses, owners, excludeCIDRs }: IpvsArtefacts): IpvsState {
+  return canonicalState({
+    sets: [...sets.IPv4, ...sets.IPv6],
+    virtualServers: [...virtualServers.IPv4, ...virtualServers.IPv6],
+    addresses: [...addresses.IPv4, ...addresses.IPv6],
+    owners,
+    excludeCIDRs,
+  });
 }
 
 /** Where manifests say something of a service port. */

@@ -1,7 +1,8 @@
-import { chainSuffix } from '../compile/index.ts';
+import { chainSuffix, virtualServerKey } from '../compile/index.ts';
 import { type Cluster, type EndpointSlice, parseIP, type Service, servicePortName } from '../kube/index.ts';
 import type { Family, Rule, Ruleset } from '../netfilter/index.ts';
 import { hostOf } from './infer.ts';
+import { type IpvsState, realServerText } from './ipvs-difference.ts';
 import { readComment } from './names.ts';
 import { jumpOf } from './rule-key.ts';
 import { serviceChainParts } from './scope.ts';
@@ -28,8 +29,13 @@ export function adoptFromDump(
   cluster: Cluster,
   rulesets: Readonly<Partial<Record<Family, Ruleset>>>,
   nodeName: string,
+  ipvs: { readonly state: IpvsState; readonly localEndpoints: ReadonlySet<string> } | undefined = undefined,
 ): AdoptedCluster {
-  const shown = readDump(Object.values(rulesets).map(viewOf));
+  const rules = readDump(Object.values(rulesets).map(viewOf));
+  const shown =
+    ipvs === undefined
+      ? rules
+      : { ...rules, endpoints: endpointsOfIpvs(cluster, ipvs.state, ipvs.localEndpoints) };
   const assumptions: string[] = [];
   const unjudged: string[] = [];
   const addressed = new Set<string>();
@@ -156,6 +162,34 @@ function readDump(views: readonly View[]): Shown {
     }
   }
   return { clusterIPs, loadBalancerIPs, nodePorts, healthCheckPorts, endpoints };
+}
+
+/** The real servers of cluster IPs, by the suffix of their service port. */
+function endpointsOfIpvs(
+  { services }: Cluster,
+  { virtualServers = [] }: IpvsState,
+  local: ReadonlySet<string>,
+): Shown['endpoints'] {
+  const servers = new Map(
+    virtualServers.flatMap(({ service, realServers }) =>
+      service.by === 'address'
+        ? [[virtualServerKey(service.protocol, service.address, service.port), realServers] as const]
+        : [],
+    ),
+  );
+  const endpoints = new Map<string, Map<string, boolean>>();
+  for (const service of services) {
+    for (const { suffix, index } of suffixesOf(service)) {
+      const port = service.ports[index];
+      const found = service.clusterIPs.flatMap(
+        ({ ip }) =>
+          servers.get(virtualServerKey(port?.protocol.toLowerCase() ?? '', ip.text, port?.port ?? 0)) ?? [],
+      );
+      const live = found.filter(({ weight }) => weight > 0).map(realServerText);
+      endpoints.set(suffix, new Map(live.map((text) => [text, local.has(text)])));
+    }
+  }
+  return endpoints;
 }
 
 function ownerOf(rule: Rule): string | undefined {

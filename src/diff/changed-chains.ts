@@ -1,5 +1,15 @@
-import { canonicalRule, type Family, type Rule } from '../netfilter/index.ts';
+import {
+  canonicalRule,
+  type Family,
+  type IpSet,
+  type Rule,
+  realServerWords,
+  serviceWords,
+  type VirtualServer,
+  virtualServerWords,
+} from '../netfilter/index.ts';
 import { type CompareOptions, familyDifferences, type NodeState } from './compare.ts';
+import { compareIpvs, type IpvsDifference } from './ipvs-difference.ts';
 import type { TableDifference } from './table-difference.ts';
 import { rulesOf } from './view.ts';
 
@@ -12,6 +22,8 @@ export interface ChangedChain {
   readonly actual: readonly string[];
   /** Set where the chain is empty, and there on one side alone. */
   readonly emptyOn?: 'expected' | 'actual';
+  /** The lines stand for themselves: they are no rules of a chain. */
+  readonly whole?: true;
 }
 
 /** The chains behind the findings of compareStates, for a diff in the words of iptables. */
@@ -23,7 +35,10 @@ export function changedChains(
   const changed: ChangedChain[] = [];
   for (const family of ['ipv4', 'ipv6'] as const) {
     if (options.family !== undefined && options.family !== family) continue;
+    const ipvs = compareIpvs(family, expected.ipvs, actual.ipvs);
     const differences = familyDifferences(family, expected, actual, options);
+    const ofIpvs = ipvs === undefined ? [] : changedListings(ipvs);
+    if (typeof differences === 'string') changed.push(...ofIpvs);
     if (typeof differences === 'string') continue;
     const text = (rules: readonly Rule[]) => rules.map((rule) => canonicalRule(rule, family));
     for (const difference of differences.tables) {
@@ -44,6 +59,37 @@ export function changedChains(
         });
       }
     }
+    changed.push(...ofIpvs);
+  }
+  return changed;
+}
+
+/** Virtual servers, sets and addresses that differ, as lines for their tools. */
+function changedListings({ family, servers, sets, addresses }: IpvsDifference): ChangedChain[] {
+  const changed: ChangedChain[] = [];
+  const add = (table: string, chain: string, expected: readonly string[], actual: readonly string[]) =>
+    changed.push({ family, table, chain, expected, actual, whole: true });
+  const lines = (server: VirtualServer | undefined) =>
+    server === undefined
+      ? []
+      : [
+          `-A ${virtualServerWords(server)}`,
+          ...server.realServers.map((real) => `-a ${realServerWords(server.service, real)}`).sort(),
+        ];
+  for (const { expected, actual } of servers) {
+    const service = (expected ?? actual)?.service;
+    if (service !== undefined) add('ipvsadm', serviceWords(service), lines(expected), lines(actual));
+  }
+  const members = (set: IpSet | undefined) =>
+    set === undefined
+      ? []
+      : [
+          `create ${set.name} ${set.type}`,
+          ...set.members.map(({ entry }) => `add ${set.name} ${entry}`).sort(),
+        ];
+  for (const { name, expected, actual } of sets) add('ipset', name, members(expected), members(actual));
+  if (addresses.missing.length + addresses.surplus.length > 0) {
+    add('ip addr', 'kube-ipvs0', addresses.missing, addresses.surplus);
   }
   return changed;
 }

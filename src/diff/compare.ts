@@ -1,10 +1,11 @@
 import type { Family, Ruleset } from '../netfilter/index.ts';
-import type { ComparedFamily, Comparison, Finding, RuleLine } from './comparison.ts';
+import type { ComparedFamily, Comparison, Finding, Problem, RuleLine } from './comparison.ts';
 import { explainBalancing, explainOrdinary, type Sides } from './explain-chains.ts';
 import { explainShared } from './explain-dispatch.ts';
 import { explainIpvs } from './explain-ipvs.ts';
 import { collectFindings, type FindingCollector, problem } from './findings.ts';
 import { compareIpvs, type IpvsDifference, type IpvsState } from './ipvs-difference.ts';
+import { expectedMode, isOfIptablesMode, leftoversOf } from './leftovers.ts';
 import { gatherNames, type Names, type ServicePortOwner } from './names.ts';
 import { isServiceChain } from './scope.ts';
 import { compareTable, type TableDifference } from './table-difference.ts';
@@ -77,24 +78,40 @@ function compareFamily(
   if (typeof differences === 'string') {
     if (ipvs !== undefined && ipvs.compared.length > 0)
       return compareIpvsAlone(differences, ipvs, expected, actual);
+    const leftovers = expected.ipvs === undefined ? leftoversWithoutRules(family, expected, actual) : [];
+    if (leftovers.length > 0) {
+      return {
+        findings: [{ family, problems: leftovers }],
+        notes: [],
+        compared: { family, tables: partsOf(actual.ipvs), servicePorts: 0, left: [differences] },
+      };
+    }
     return {
       findings: [],
       notes: [],
       compared: { family, tables: [], servicePorts: 0, left: [differences] },
     };
   }
-  const { left, right, tables, compared, names } = differences;
+  const { left, right, compared, names } = differences;
+  // On an ipvs node, chains of iptables mode are told as one thing.
+  const tables =
+    expectedMode(left, expected.ipvs) === 'ipvs'
+      ? differences.tables.map(withoutIptablesMode)
+      : differences.tables;
   const notes: Finding[] = [];
   const note = (code: Finding['problems'][number]['code'], message: string) =>
     notes.push({ family, problems: [problem(code, message)] });
 
   const owners = { left: ownersOf(left, names), right: ownersOf(right, names) };
-  const servicePorts = new Set([...owners.left, ...owners.right]).size;
+  const servicePorts =
+    expected.ipvs?.owners === undefined
+      ? new Set([...owners.left, ...owners.right]).size
+      : portsOf(expected.ipvs, family);
   const summary = {
     family,
     tables: [...tables.map(({ table }) => table), ...(ipvs?.compared ?? [])],
     servicePorts,
-    left: compared,
+    left: [...compared, ...partsNotCompared(expected.ipvs, actual.ipvs)],
   };
   const hidden = hiddenMatches(right);
   if (hidden !== undefined && hiddenMatches(left) === undefined) {
@@ -123,6 +140,8 @@ function compareFamily(
   if (whole !== undefined) return { findings: [whole, ...findings], notes, compared: summary };
 
   const found = collectFindings(family, names);
+  const mode = expectedMode(left, expected.ipvs);
+  for (const leftover of leftoversOf(family, left, right, actual.ipvs, mode)) found.add(undefined, leftover);
   for (const difference of tables) explainTable(difference, left, right, names, found);
   explainLifecycle(left, right, names, tables, owners, found);
   if (ipvs !== undefined)
@@ -159,16 +178,56 @@ function compareIpvsAlone(
   explainIpvs(ipvs, expected.ipvs ?? {}, found, (message) =>
     notes.push({ family, problems: [problem('draining', message)] }),
   );
-  const isOf = (key: string) => key.includes(':') === (family === 'ipv6');
-  const ports = new Set(
-    [...(expected.ipvs?.owners ?? [])].flatMap(([key, owner]) =>
-      isOf(key) ? [`${key.split(' ')[0]} ${owner.servicePortName}`] : [],
-    ),
-  );
   return {
     findings: found.findings(),
     notes,
-    compared: { family, tables: ipvs.compared, servicePorts: ports.size, left: [reason] },
+    compared: {
+      family,
+      tables: ipvs.compared,
+      servicePorts: portsOf(expected.ipvs, family),
+      left: [reason, ...partsNotCompared(expected.ipvs, actual.ipvs)],
+    },
+  };
+}
+
+/** How many service ports have a virtual server of the family. */
+function portsOf(ipvs: IpvsState | undefined, family: Family): number {
+  const isOf = (key: string) => key.includes(':') === (family === 'ipv6');
+  return new Set(
+    [...(ipvs?.owners ?? [])].flatMap(([key, owner]) =>
+      isOf(key) ? [`${key.split(' ')[0]} ${owner.servicePortName}`] : [],
+    ),
+  ).size;
+}
+
+const PARTS = [
+  ['virtualServers', 'ipvs', 'virtual servers'],
+  ['sets', 'ipset', 'IP sets'],
+  ['addresses', 'kube-ipvs0', 'addresses of kube-ipvs0'],
+] as const;
+
+function partsOf(ipvs: IpvsState | undefined): string[] {
+  return PARTS.flatMap(([part, name]) => (ipvs?.[part] === undefined ? [] : [name]));
+}
+
+/** What is expected and was not dumped: `no listing of IP sets`. */
+function partsNotCompared(expected: IpvsState | undefined, actual: IpvsState | undefined): string[] {
+  const left = PARTS.filter(([part]) => expected?.[part] !== undefined && actual?.[part] === undefined);
+  return left.length === 0 ? [] : [`no listing of ${left.map(([, , words]) => words).join(', ')}`];
+}
+
+function leftoversWithoutRules(family: Family, expected: NodeState, actual: NodeState): Problem[] {
+  const from = expected.rulesets[family];
+  return leftoversOf(family, from && viewOf(from), undefined, actual.ipvs, 'iptables');
+}
+
+function withoutIptablesMode(difference: TableDifference): TableDifference {
+  const others = (chains: ReadonlySet<string>) =>
+    new Set([...chains].filter((chain) => !isOfIptablesMode(chain)));
+  return {
+    ...difference,
+    surplus: others(difference.surplus),
+    unreferenced: others(difference.unreferenced),
   };
 }
 

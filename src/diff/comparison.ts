@@ -56,6 +56,7 @@ export type ProblemCode =
   | 'jump-missing'
   | 'jump-surplus'
   | 'masquerade'
+  | 'mode-leftover'
   | 'node-flushed'
   | 'node-port-missing'
   | 'node-port-surplus'

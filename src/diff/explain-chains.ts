@@ -215,6 +215,11 @@ function fixedChain(chain: string, missing: readonly Rule[], surplus: readonly R
     'KUBE-MARK-MASQ': 'traffic is not marked for masquerading as it should be',
     'KUBE-FORWARD': 'forwarded traffic is not let through as it should be',
     'KUBE-FIREWALL': 'the guard of 127.0.0.0/8 is not as it should be',
+    'KUBE-LOAD-BALANCER': 'traffic to load-balancer IPs is not masqueraded as it should be',
+    'KUBE-NODE-PORT': 'traffic to node ports and health checks is not treated as it should be',
+    'KUBE-SOURCE-RANGES-FIREWALL': 'source ranges of load balancers are not enforced as they should be',
+    'KUBE-IPVS-FILTER': 'ports of the node itself are not guarded on Service addresses as they should be',
+    'KUBE-IPVS-OUT-FILTER': 'the node’s own traffic to load balancers is not refused as it should be',
   };
   const counts = [
     ...(missing.length > 0 ? [`${missing.length} rule${missing.length === 1 ? '' : 's'} missing`] : []),

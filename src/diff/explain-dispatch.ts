@@ -3,6 +3,7 @@ import type { Problem, ProblemCode } from './comparison.ts';
 import { type FindingCollector, problem } from './findings.ts';
 import { type CommentWords, type Names, readComment } from './names.ts';
 import { differsInOrderOnly, sameBehaviour, without } from './ordinary-chain.ts';
+import { setOf } from './proxy-mode.ts';
 import { jumpOf } from './rule-key.ts';
 import { type GroupDifference, type SharedDifference, type Traffic, trafficOf } from './shared-chain.ts';
 import { ruleLines, rulesOf, type View } from './view.ts';
@@ -153,6 +154,30 @@ function kindOf(expected: Rule | undefined, actual: Rule | undefined): CommentWo
   return first ?? (actual && readComment(actual)?.kind);
 }
 
+/** Chains of node ports: KUBE-NODEPORTS in iptables mode, KUBE-NODE-PORT in ipvs mode. */
+const NODE_PORT_CHAINS = new Set(['KUBE-NODEPORTS', 'KUBE-NODE-PORT']);
+
+/** What the sets of ipvs mode hold that rules of shared chains match. */
+const SETS: Readonly<Record<string, string>> = {
+  'KUBE-CLUSTER-IP': 'cluster IPs',
+  'KUBE-EXTERNAL-IP': 'external IPs',
+  'KUBE-EXTERNAL-IP-LOCAL': 'external IPs under policy Local',
+  'KUBE-LOAD-BALANCER': 'load-balancer IPs',
+  'KUBE-LOAD-BALANCER-FW': 'load-balancer IPs with source ranges',
+};
+
+/** `KUBE-SERVICES lacks a rule`, with the traffic that the rule is for where it matches a set. */
+function wideWords(chain: string, verb: 'lacks' | 'has', rule: Rule): string {
+  const set = setOf(rule);
+  const what = verb === 'lacks' ? 'lacks a rule' : 'has a rule that does not belong there';
+  if (set === undefined) return `${chain} ${what}`;
+  const traffic = SETS[set] ?? `the set ${set}`;
+  const target = rule.target === undefined ? 'nothing' : (jumpOf(rule) ?? rule.target.kind);
+  return verb === 'lacks'
+    ? `${chain} lacks the rule for ${traffic}: they should go to ${target}`
+    : `${chain} has a rule for ${traffic} that does not belong there: it sends them to ${target}`;
+}
+
 /** Rules that are not for one destination and port: the jump to KUBE-NODEPORTS, and what should not be there. */
 function explainWide(
   { table, chain }: Place,
@@ -163,7 +188,7 @@ function explainWide(
   found: FindingCollector,
 ): void {
   const { family } = expected;
-  const isJump = (rule: Rule) => jumpOf(rule) === 'KUBE-NODEPORTS';
+  const isJump = (rule: Rule) => NODE_PORT_CHAINS.has(jumpOf(rule) ?? '');
   const isOther = (rule: Rule) => !isJump(rule) && trafficOf(rule) === undefined && rule.target !== undefined;
   const [left, right] = [rulesOf(expected, table, chain), rulesOf(actual, table, chain)];
   const jumps = [left.filter(isJump), right.filter(isJump)] as const;
@@ -177,17 +202,16 @@ function explainWide(
     const owner = names.ownerOfRule(rule);
     const message =
       owner === undefined
-        ? shadows(rule, right)
+        ? setOf(rule) === undefined && shadows(rule, right)
           ? `${chain} has a rule that does not belong there and comes before others: what it matches reaches no Service`
-          : `${chain} has a rule that does not belong there`
+          : wideWords(chain, 'has', rule)
         : `a rule for it in ${chain} takes other traffic than it should`;
     found.add(owner, problem('rules-differ', message, [], ruleLines([rule], table, chain, family)));
   }
   for (const rule of missing) {
-    const message = `${chain} lacks a rule`;
     found.add(
       names.ownerOfRule(rule),
-      problem('rules-differ', message, ruleLines([rule], table, chain, family)),
+      problem('rules-differ', wideWords(chain, 'lacks', rule), ruleLines([rule], table, chain, family)),
     );
   }
   if (missing.length + surplus.length === 0 && !sameBehaviour(...others, family)) {
@@ -210,17 +234,18 @@ function explainJumps(
   family: Family,
 ): Problem {
   const lines = [ruleLines(left, table, chain, family), ruleLines(right, table, chain, family)] as const;
+  const target = [...left, ...right].map(jumpOf).find((name) => name !== undefined) ?? 'KUBE-NODEPORTS';
   if (difference.wide === 'order') {
     return problem(
       'rule-order',
-      `the jump from ${chain} to KUBE-NODEPORTS is not the last rule: rules behind it may not be reached`,
+      `the jump from ${chain} to ${target} is not the last rule: rules behind it may not be reached`,
       ...lines,
     );
   }
   if (left.length > 0 && right.length === 0) {
     return problem(
       'node-port-missing',
-      `no node port is reached: ${chain} has no jump to KUBE-NODEPORTS`,
+      `no node port is reached: ${chain} has no jump to ${target}`,
       ...lines,
     );
   }
@@ -232,7 +257,7 @@ function explainJumps(
   return problem(
     'rules-differ',
     wanted === have
-      ? `the jumps from ${chain} to KUBE-NODEPORTS differ`
+      ? `the jumps from ${chain} to ${target} differ`
       : `node ports are open on ${have} instead of ${wanted}`,
     ...lines,
   );

@@ -20,6 +20,7 @@ export function explainIpvs(
   const owners = expected.owners ?? new Map<string, VirtualServerOwner>();
   const live = liveEndpoints(expected, owners);
   for (const server of difference.servers) explainServer(server, owners, live, found, note);
+  explainMissingSets(difference.sets, found);
   for (const set of difference.sets) explainSet(set, owners, found);
   explainAddresses(difference, owners, found);
 }
@@ -191,21 +192,31 @@ function explainEdited(
 
 const MAX_NAMED = 3;
 
+/** kube-proxy makes all its sets, empty ones too: where one is missing most are. */
+function explainMissingSets(differences: readonly SetDifference[], found: FindingCollector): void {
+  const sets = differences.flatMap(({ expected, actual }) =>
+    expected !== undefined && actual === undefined ? [expected] : [],
+  );
+  if (sets.length === 0) return;
+  const names = sets.map(({ name }) => name);
+  const named =
+    names.slice(0, MAX_NAMED).join(', ') +
+    (names.length > MAX_NAMED ? ` and ${names.length - MAX_NAMED} more` : '');
+  const entries = sets.reduce((sum, { members }) => sum + members.length, 0);
+  const message =
+    names.length === 1
+      ? `set ${named} is missing, which should have ${entries} member${entries === 1 ? '' : 's'}`
+      : `${names.length} sets are missing (${named}), which should have ${entries} member${entries === 1 ? '' : 's'}`;
+  const lines = sets.map(({ name, type }) => ({ table: 'ipset', line: `create ${name} ${type}` }));
+  found.add(undefined, problem('set-missing', message, lines));
+}
+
 function explainSet(
   { name, expected, actual, redefined, missing, surplus }: SetDifference,
   owners: ReadonlyMap<string, VirtualServerOwner>,
   found: FindingCollector,
 ): void {
-  if (expected === undefined) return;
-  if (actual === undefined) {
-    found.add(
-      undefined,
-      problem('set-missing', `set ${name} is missing`, [
-        { table: 'ipset', line: `create ${name} ${expected.type}` },
-      ]),
-    );
-    return;
-  }
+  if (expected === undefined || actual === undefined) return;
   if (redefined) {
     found.add(
       undefined,

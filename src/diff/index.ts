@@ -3,6 +3,7 @@ export { type ChangedChain, changedChains } from './changed-chains.ts';
 export { type CompareOptions, compareStates, type NodeState } from './compare.ts';
 export type { ComparedFamily, Comparison, Finding, Problem, ProblemCode, RuleLine } from './comparison.ts';
 export { type InferredSettings, inferSettings } from './infer.ts';
+export { type InferredIpvs, inferIpvs } from './infer-ipvs.ts';
 export type { IpvsState } from './ipvs-difference.ts';
 export { type IpvsPatch, ipvsPatchOf } from './ipvs-patch.ts';
 export type { ServicePortOwner } from './names.ts';

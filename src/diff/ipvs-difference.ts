@@ -62,6 +62,7 @@ export function compareIpvs(
       ofFamily(expected.virtualServers, family),
       ofFamily(actual.virtualServers, family),
       expected.excludeCIDRs ?? [],
+      actual.excludeCIDRs ?? [],
     );
   }
   if (expected.sets !== undefined && actual.sets !== undefined) {
@@ -102,17 +103,24 @@ function ofFamily(servers: readonly VirtualServer[], family: Family): Map<string
 function compareServers(
   expected: ReadonlyMap<string, VirtualServer>,
   actual: ReadonlyMap<string, VirtualServer>,
-  excludeCIDRs: readonly string[],
+  surplusExcluded: readonly string[],
+  missingExcluded: readonly string[],
 ): ServerDifference[] {
-  const excluded = excludeCIDRs.map(parseCIDR).filter((cidr) => cidr !== undefined);
-  const isExcluded = ({ service }: VirtualServer) => {
-    const ip = service.by === 'address' ? parseIP(service.address) : undefined;
-    return ip !== undefined && excluded.some((cidr) => cidrContains(cidr, ip));
+  const isIn = (texts: readonly string[]) => {
+    const excluded = texts.map(parseCIDR).filter((cidr) => cidr !== undefined);
+    return ({ service }: VirtualServer) => {
+      const ip = service.by === 'address' ? parseIP(service.address) : undefined;
+      return ip !== undefined && excluded.some((cidr) => cidrContains(cidr, ip));
+    };
   };
+  const isExcluded = isIn(surplusExcluded);
+  // On the way back, what was left alone on the way there is on both sides.
+  const isKept = isIn(missingExcluded);
   const differences: ServerDifference[] = [];
   for (const [key, server] of expected) {
     const other = actual.get(key);
     if (other === undefined) {
+      if (isKept(server)) continue;
       differences.push({
         key,
         expected: server,

@@ -1,4 +1,14 @@
-import type { IpSet, RealServer, VirtualServer } from '../netfilter/index.ts';
+import {
+  addLine,
+  createLine,
+  delLine,
+  type IpSet,
+  type RealServer,
+  realServerWords,
+  serviceWords,
+  type VirtualServer,
+  virtualServerWords,
+} from '../netfilter/index.ts';
 import type { CompareOptions, NodeState } from './compare.ts';
 import {
   compareIpvs,
@@ -19,75 +29,86 @@ export interface IpvsPatch {
   readonly addresses: string;
 }
 
-const OPTIONS = { tcp: '-t', udp: '-u', sctp: '--sctp-service' } as const;
-const METHODS = { masquerade: '-m', gatewaying: '-g', tunneling: '-i' } as const;
-
 /**
  * The smallest change of sets, virtual servers and addresses. What is added comes before what is taken away.
- * A set of another type cannot be mended in place; `undefined` members of the answer never occur.
+ *
+ * A set of another type or range is made under another name and swapped in, since rules may hold it; the kernel swaps
+ * sets of the same type and family alone, so others are destroyed first, which it refuses while rules hold them.
  */
 function ipvsPatch(differences: readonly IpvsDifference[]): IpvsPatch {
   const sets = differences.flatMap((difference) => difference.sets);
-  const servers = differences.flatMap((difference) => difference.servers);
   const ipset = [
-    ...sets.flatMap(({ expected, actual, redefined }) =>
-      expected !== undefined && (actual === undefined || redefined) ? remake(expected, redefined) : [],
-    ),
-    ...sets.flatMap(({ name, expected, missing, redefined }) =>
-      (redefined ? (expected?.members ?? []).map(({ entry }) => entry) : missing).map(
-        (entry) => `add ${name} ${entry} -exist`,
-      ),
-    ),
+    ...sets.flatMap(({ expected, actual, redefined, missing }) => {
+      if (expected === undefined) return [];
+      if (actual !== undefined && redefined) return remade(expected, actual);
+      const members = missing.map((entry) => addLine(expected.name, { entry, options: [] }));
+      return actual === undefined ? [createLine(expected), ...members] : members;
+    }),
     ...sets.flatMap(({ name, surplus, redefined }) =>
-      redefined ? [] : surplus.map((entry) => `del ${name} ${entry} -exist`),
+      redefined ? [] : surplus.map((entry) => delLine(name, entry)),
     ),
   ];
   const added: string[] = [];
   const removed: string[] = [];
-  for (const { expected, actual, missing, surplus, changed, edited } of servers) {
+  for (const { expected, actual, missing, surplus, changed, edited } of differences.flatMap(
+    (difference) => difference.servers,
+  )) {
     if (expected === undefined) {
-      if (actual !== undefined) removed.push(`ipvsadm -D ${serviceOf(actual)}`);
+      if (actual !== undefined) removed.push(`-D ${serviceWords(actual.service)}`);
       continue;
     }
-    const service = serviceOf(expected);
-    if (actual === undefined) added.push(`ipvsadm -A ${service}${settingsOf(expected)}`);
-    else if (edited) added.push(`ipvsadm -E ${service}${settingsOf(expected)}`);
-    for (const server of missing) added.push(`ipvsadm -a ${service} ${realServerOf(server)}`);
-    for (const { expected: server } of changed) added.push(`ipvsadm -e ${service} ${realServerOf(server)}`);
-    // What has weight 0 and left is being drained; kube-proxy takes it away itself.
-    for (const server of surplus)
-      if (server.weight > 0) removed.push(`ipvsadm -d ${service} -r ${realServerText(server)}`);
+    const { service } = expected;
+    if (actual === undefined) added.push(`-A ${virtualServerWords(expected)}`);
+    else if (edited) added.push(`-E ${virtualServerWords(expected)}`);
+    for (const server of missing) added.push(`-a ${realServerWords(service, server)}`);
+    for (const pair of changed) added.push(`-e ${realServerWords(service, pair.expected)}`);
+    for (const server of surplus) {
+      if (server.weight === 0) continue;
+      removed.push(
+        drains(expected, server)
+          ? `-e ${realServerWords(service, { ...server, weight: 0 })}`
+          : `-d ${serviceWords(service)} -r ${realServerText(server)}`,
+      );
+    }
   }
   const addresses = differences.flatMap((difference) => [
-    ...difference.addresses.missing.map((address) => `addr add ${withLength(address)} dev kube-ipvs0`),
+    ...difference.addresses.missing.map((address) => `addr replace ${withLength(address)} dev kube-ipvs0`),
     ...difference.addresses.surplus.map((address) => `addr del ${withLength(address)} dev kube-ipvs0`),
   ]);
   const text = (lines: readonly string[]) => lines.map((line) => `${line}\n`).join('');
-  return { ipset: text(ipset), ipvsadm: text([...added, ...removed]), addresses: text(addresses) };
+  return {
+    ipset: text(ipset),
+    ipvsadm: text([...added, ...removed].map((words) => `ipvsadm ${words}`)),
+    addresses: text(addresses),
+  };
 }
 
-function remake(set: IpSet, redefined: boolean): string[] {
-  const options = set.options
-    .map(({ name, value }) => (value === undefined ? name : `${name} ${value}`))
-    .join(' ');
-  const create = `create ${set.name} ${set.type}${options === '' ? '' : ` ${options}`}`;
-  return redefined ? [`destroy ${set.name}`, create] : [`${create} -exist`];
+/**
+ * A TCP destination that leaves gets no new connections and keeps those that it has, as kube-proxy does it, unless the
+ * listing says that it has none; kube-proxy takes it away once they are over. UDP and SCTP ones are gone at once.
+ */
+function drains({ service }: VirtualServer, server: RealServer): boolean {
+  const { activeConnections, inactiveConnections } = server;
+  return (
+    service.by === 'address' &&
+    service.protocol === 'tcp' &&
+    (activeConnections === undefined || activeConnections + (inactiveConnections ?? 0) > 0)
+  );
 }
 
-function serviceOf({ service }: VirtualServer): string {
-  if (service.by === 'mark') return `-f ${service.mark}${service.ipv6 ? ' -6' : ''}`;
-  const { address, port, protocol } = service;
-  return `${OPTIONS[protocol]} ${address.includes(':') ? `[${address}]` : address}:${port}`;
-}
+/** Longer than any name of kube-proxy's, and shorter than what the kernel takes (31). */
+const TEMPORARY = 'kp-diff-swapped-in';
 
-function settingsOf({ scheduler, persistentSeconds, persistentMask, flags }: VirtualServer): string {
-  const persistent = persistentSeconds === undefined ? '' : ` -p ${persistentSeconds}`;
-  const mask = persistentMask === undefined ? '' : ` -M ${persistentMask}`;
-  return ` -s ${scheduler}${persistent}${mask}${flags.length === 0 ? '' : ` -b ${flags.join(',')}`}`;
-}
-
-function realServerOf(server: RealServer): string {
-  return `-r ${realServerText(server)} ${METHODS[server.method]} -w ${server.weight}`;
+function remade(expected: IpSet, actual: IpSet): string[] {
+  const familyOf = ({ options }: IpSet) => options.find(({ name }) => name === 'family')?.value;
+  const swaps = expected.type === actual.type && familyOf(expected) === familyOf(actual);
+  const name = swaps ? TEMPORARY : expected.name;
+  return [
+    ...(swaps ? [] : [`destroy ${expected.name}`]),
+    createLine({ ...expected, name }),
+    ...expected.members.map((member) => addLine(name, member)),
+    ...(swaps ? [`swap ${TEMPORARY} ${expected.name}`, `destroy ${TEMPORARY}`] : []),
+  ];
 }
 
 function withLength(address: string): string {

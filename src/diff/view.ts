@@ -1,4 +1,11 @@
-import { type Chain, type Family, type Rule, type Ruleset, saveLine, withPlainSpelling } from '../netfilter/index.ts';
+import {
+  type Chain,
+  type Family,
+  type Rule,
+  type Ruleset,
+  saveLine,
+  withPlainSpelling,
+} from '../netfilter/index.ts';
 import type { RuleLine } from './comparison.ts';
 import { jumpOf } from './rule-key.ts';
 import { isBuiltIn, isFixedChain } from './scope.ts';

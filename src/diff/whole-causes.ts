@@ -1,4 +1,5 @@
 import type { Finding, Problem, ProblemCode } from './comparison.ts';
+import { runningMode } from './proxy-mode.ts';
 import { commentOf, jumpOf } from './rule-key.ts';
 import { isBuiltIn, isProxyChain, isServiceChain, modeOfChain } from './scope.ts';
 import { rulesOf, type View } from './view.ts';
@@ -55,13 +56,27 @@ export function otherMode(expected: View, actual: View): Finding | undefined {
     }
     return undefined;
   };
-  const found = modeOf(actual);
+  const [wanted, running] = [runningMode(expected), runningMode(actual)];
+  // What the other mode left behind is told apart.
+  if (
+    wanted !== undefined &&
+    wanted === running &&
+    jumpsToServices(actual) * 2 >= jumpsToServices(expected)
+  ) {
+    return undefined;
+  }
+  const found =
+    wanted === 'ipvs' && running === 'iptables' ? { mode: running, chain: 'KUBE-SERVICES' } : modeOf(actual);
   if (found === undefined || modeOf(expected)?.mode === found.mode) return undefined;
   return finding(
     actual,
     'another-mode',
     `this node runs kube-proxy in ${found.mode} mode (chain ${found.chain}), or has leftovers of it`,
   );
+}
+
+function jumpsToServices(view: View): number {
+  return rulesOf(view, 'nat', 'KUBE-SERVICES').filter((rule) => isServiceChain(jumpOf(rule) ?? '')).length;
 }
 
 /**

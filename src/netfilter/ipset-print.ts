@@ -21,7 +21,7 @@ export function printIpsetRestore(sets: readonly IpSet[]): string {
 }
 
 /** `create KUBE-CLUSTER-IP hash:ip,port family inet hashsize 1024 maxelem 65536 -exist` */
-function createLine(set: IpSet): string {
+export function createLine(set: IpSet): string {
   return `create ${word(set.name)} ${word(set.type)}${optionWords(set.options)} -exist`;
 }
 

@@ -4,7 +4,7 @@
  */
 import type { Comparison, Finding } from '../diff/index.ts';
 import type { PlaceOf } from './places.ts';
-import { familyName, safe, subjectOf, summaryLine } from './wording.ts';
+import { familyName, lineText, safe, subjectOf, summaryLine } from './wording.ts';
 
 export interface GithubOptions {
   readonly placeOf: PlaceOf;
@@ -39,8 +39,8 @@ function annotation(
   for (const { message, expected, actual } of finding.problems) {
     lines.push(safe(message));
     if (!verbose) continue;
-    lines.push(...actual.map(({ table, line }) => `- -t ${safe(table)} ${safe(line)}`));
-    lines.push(...expected.map(({ table, line }) => `+ -t ${safe(table)} ${safe(line)}`));
+    lines.push(...actual.map((line) => `- ${lineText(line)}`));
+    lines.push(...expected.map((line) => `+ ${lineText(line)}`));
   }
   return command(level, properties, lines.join('\n'));
 }

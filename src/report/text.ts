@@ -1,6 +1,14 @@
 import type { Comparison, Finding, Problem } from '../diff/index.ts';
 import { type Colors, NO_COLORS } from './colors.ts';
-import { familyName, findingsOf, reportedFamilies, safe, subjectOf, summaryLine } from './wording.ts';
+import {
+  familyName,
+  findingsOf,
+  lineText,
+  reportedFamilies,
+  safe,
+  subjectOf,
+  summaryLine,
+} from './wording.ts';
 
 export interface TextOptions {
   /** Default: none. */
@@ -64,11 +72,8 @@ function* noteText(
 
 /** As a patch would mend it: what is there first, then what should be. */
 function* rulesText(problem: Problem, colors: Colors): Generator<string> {
-  for (const { table, line } of problem.actual)
-    yield `    ${colors.red(`- -t ${safe(table)} ${safe(line)}`)}\n`;
-  for (const { table, line } of problem.expected) {
-    yield `    ${colors.green(`+ -t ${safe(table)} ${safe(line)}`)}\n`;
-  }
+  for (const line of problem.actual) yield `    ${colors.red(`- ${lineText(line)}`)}\n`;
+  for (const line of problem.expected) yield `    ${colors.green(`+ ${lineText(line)}`)}\n`;
 }
 
 function hasRules({ problems }: Finding): boolean {

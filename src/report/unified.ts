@@ -25,7 +25,7 @@ export function* unifiedReport(chains: readonly ChangedChain[], options: Unified
 }
 
 function* chainText(
-  { table, chain, expected, actual, emptyOn }: ChangedChain,
+  { table, chain, expected, actual, emptyOn, whole }: ChangedChain,
   options: UnifiedOptions,
 ): Generator<string> {
   const { colors = NO_COLORS, context } = options;
@@ -41,7 +41,7 @@ function* chainText(
     const after = range(start.after, count(edits, '-'));
     yield `${colors.cyan(`@@ -${before} +${after} @@`)} ${title}\n`;
     for (const { sign, line } of edits) {
-      const text = `${sign}-A ${safe(chain)} ${safe(line)}`;
+      const text = whole ? `${sign}${safe(line)}` : `${sign}-A ${safe(chain)} ${safe(line)}`;
       yield `${sign === '-' ? colors.red(text) : sign === '+' ? colors.green(text) : text}\n`;
     }
   }

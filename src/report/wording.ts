@@ -1,5 +1,5 @@
 /** Words that several reports use. Whatever came from an input goes through `safe` before it is printed. */
-import type { Comparison, Finding } from '../diff/index.ts';
+import type { Comparison, Finding, RuleLine } from '../diff/index.ts';
 import { escapeText } from '../escape.ts';
 import type { Family } from '../netfilter/index.ts';
 
@@ -34,6 +34,18 @@ export function reportedFamilies({ families, findings }: Comparison): Family[] {
       families.some((compared) => compared.family === family && compared.tables.length > 0) ||
       findings.some((finding) => finding.family === family),
   );
+}
+
+/** What the lines of a place that is no table of iptables are for. */
+const TOOLS: ReadonlyMap<string, string> = new Map([
+  ['ipvs', 'ipvsadm'],
+  ['ipset', 'ipset'],
+  ['kube-ipvs0', 'kube-ipvs0:'],
+]);
+
+/** `-t nat -A KUBE-SERVICES …`, `ipvsadm -A -t 10.96.0.1:443 -s rr`, `ipset add KUBE-CLUSTER-IP …`. */
+export function lineText({ table, line }: RuleLine): string {
+  return `${TOOLS.get(table) ?? `-t ${safe(table)}`} ${safe(line)}`;
 }
 
 /** How many service ports of a family differ. */

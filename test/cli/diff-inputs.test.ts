@@ -35,7 +35,7 @@ beforeAll(async () => {
     'twice/rules.v4': v4,
     'twice/save.v4': v4,
     'flushed6.txt': '*filter\n:INPUT ACCEPT [0:0]\n:FORWARD ACCEPT [0:0]\n:OUTPUT ACCEPT [0:0]\nCOMMIT\n',
-    'listing.txt': 'IP Virtual Server version 1.2.1 (size=4096)\nProt LocalAddress:Port Scheduler Flags\n',
+    'listing.txt': 'table ip nat {\n\tchain PREROUTING {\n\t}\n}\n',
     'empty.txt': '',
     'empty.yaml': '# nothing yet\n',
     'note.txt': 'to whom it may concern\n',
@@ -185,7 +185,7 @@ describe('what cannot be used ends with 2 and says why', () => {
   test.each([
     [
       'listing.txt',
-      'listing.txt:1: error: this looks like the output of ipvsadm -Ln, not like the output of iptables-save\n  help: ',
+      'listing.txt:1: error: this looks like the output of nft list ruleset, not like the output of iptables-save\n  help: ',
     ],
     ['empty.txt', 'empty.txt:1: error: the dump is empty\n  help: take it with: iptables-save\n'],
     ['note.txt', 'note.txt:1: error: this is not the output of iptables-save'],
