@@ -10,6 +10,7 @@ import {
   type Ruleset,
   splitDumps,
   type Table,
+  undeclaredJumps,
 } from '../netfilter/index.ts';
 import { type CutTable, cutTable, describeCut, excerptTables } from './cut-off.ts';
 import type { RulesFile } from './detect-input.ts';
@@ -59,6 +60,7 @@ export function readRules(
     if (usable.length === 0) refused = true;
     for (const { problems } of dumps) reportProblems(problems, rules.file, usable.length > 0, report);
     for (const dump of usable) {
+      for (const table of dump.ruleset.tables) reportUndeclared(table, rules, report);
       found.push({ file: rules.file, dump, family: rules.family ?? shownFamily(rules.text, dump) });
     }
   }
@@ -110,6 +112,28 @@ function reportProblems(problems: Dump['problems'], file: string, hasOther: bool
       ...(help === undefined ? {} : { help }),
     });
   }
+}
+
+/** An excerpt has no declarations at all, and says so by itself. */
+function reportUndeclared(table: Table, { file, text }: RulesFile, report: Report): void {
+  if (table.name === '') return;
+  for (const chain of undeclaredJumps(table)) {
+    const before = text.slice(
+      0,
+      Math.max(0, text.search(new RegExp(`-[jg] ${escapeRegExp(chain)}(?:\\s|$)`, 'm'))),
+    );
+    report({
+      code: 'undeclared-chain',
+      severity: 'error',
+      message: `a rule jumps to ${chain}, which the ${table.name} table does not declare`,
+      place: { file, line: before.split('\n').length },
+      help: 'iptables-restore refuses the whole table, unless the kernel has the chain already',
+    });
+  }
+}
+
+function escapeRegExp(text: string): string {
+  return text.replace(/[\\^$.*+?()[\]{}|]/g, '\\$&');
 }
 
 /** The family that a header or an address shows; a flushed node's dump without its header shows none. */

@@ -1,7 +1,8 @@
-import type { Chain, Family } from '../netfilter/index.ts';
+import type { Chain, Family, Rule } from '../netfilter/index.ts';
 import { type Balancing, readBalancing, sameBalancing } from './balancing-chain.ts';
 import { builtInJumps, compareJumps, type JumpDifference } from './jumps.ts';
 import { sameChain } from './ordinary-chain.ts';
+import { behaviourKey } from './rule-key.ts';
 import { isBuiltIn, isProxyChain, isServiceChain, serviceChainParts } from './scope.ts';
 import { compareShared, readSharedChain, type SharedDifference } from './shared-chain.ts';
 import type { TableView, View } from './view.ts';
@@ -89,7 +90,7 @@ export function compareTable(
       const pair = { expected: readBalancing(before, family), actual: readBalancing(other.rules, family) };
       if (!sameBalancing(pair.expected, pair.actual, family)) balancing.set(chain, pair);
     } else if (
-      !sameChain(rules, ofInterest(chain, other, options), family) ||
+      !sameChain(...ofInterest(chain, rules, other.rules, family, options), family) ||
       (options.scope === 'all' && policy !== other.policy)
     ) {
       ordinary.add(chain);
@@ -113,13 +114,28 @@ function isCompared(chain: string, { scope }: DifferenceOptions): boolean {
   return isProxyChain(chain) && !isBuiltIn(chain);
 }
 
-/** kubelet's rules in KUBE-FIREWALL are its own affair: they drop what carries the mark 0x8000. */
-function ofInterest(chain: string, { rules }: Chain, { scope }: DifferenceOptions): Chain['rules'] {
-  if (chain !== 'KUBE-FIREWALL' || scope === 'all') return rules;
-  return rules.filter(
-    ({ target, matches }) =>
-      !(target?.kind === 'DROP' && matches.some((match) => match.kind === 'mark' && !match.negated)),
-  );
+/**
+ * kubelet's rules in KUBE-FIREWALL are its own affair: one drops what carries the mark 0x8000 (up to 1.26), the
+ * other is the guard of 127.0.0.0/8, which kube-proxy writes as well where it needs it (1.27 and later).
+ */
+function ofInterest(
+  chain: string,
+  expected: readonly Rule[],
+  actual: readonly Rule[],
+  family: Family,
+  { scope }: DifferenceOptions,
+): [readonly Rule[], readonly Rule[]] {
+  if (chain !== 'KUBE-FIREWALL' || scope === 'all') return [expected, actual];
+  const dropsMarked = ({ target, matches }: Rule) =>
+    target?.kind === 'DROP' && matches.some((match) => match.kind === 'mark' && !match.negated);
+  const guards = ({ target, destination }: Rule) =>
+    target?.kind === 'DROP' && destination?.address === '127.0.0.0' && !destination.negated;
+  const wanted = expected.filter((rule) => !dropsMarked(rule));
+  const keys = new Set(wanted.map((rule) => behaviourKey(rule, family)));
+  return [
+    wanted,
+    actual.filter((rule) => !dropsMarked(rule) && !(guards(rule) && !keys.has(behaviourKey(rule, family)))),
+  ];
 }
 
 /** Fixed chains of kube-proxy that the dump has not, nor any jump to them. KUBE-SERVICES in nat is never one. */

@@ -50,3 +50,4 @@ export type {
 } from './ruleset.ts';
 export type { Dump, SplitOptions } from './split-dumps.ts';
 export { splitDumps } from './split-dumps.ts';
+export { undeclaredJumps } from './undeclared-jumps.ts';

@@ -110,3 +110,13 @@ test('a node whose chains were emptied is one finding, not one for each rule', a
   expect(stdout.match(/^(?:node|\S+\/\S+):/gm)?.length).toBe(1);
   expect(code).toBe(1);
 });
+
+// An ip6tables-restore of 1.17 to 1.24 that failed as a whole: kubelet made KUBE-MARK-DROP for the other family.
+test('a jump to a chain that is not declared is an error with its line', async () => {
+  writeFileSync(at('bad'), save.replace(/^COMMIT$/m, '-A KUBE-FORWARD -j KUBE-MARK-DROP\nCOMMIT'));
+  const { stderr } = await runDiff([join(fixtures, 'hello1'), at('bad'), '--node', 'node-a']);
+  const line = save.split('\n').indexOf('COMMIT') + 1;
+  expect(stderr).toContain(
+    `bad:${line}: error: a rule jumps to KUBE-MARK-DROP, which the filter table does not declare`,
+  );
+});
