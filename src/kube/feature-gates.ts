@@ -11,6 +11,9 @@ export type FeatureGateName =
   | 'ServiceTrafficDistribution'
   | 'TopologyAwareHints';
 
+/** A configuration that says nothing of gates. */
+export const NO_GATES: ReadonlyMap<string, boolean> = new Map();
+
 /**
  * Whether a gate is on: what the configuration says of it, else of all gates of its stage (`AllAlpha`,
  * `AllBeta`), else its default; a gate that the version does not let one change keeps its default.

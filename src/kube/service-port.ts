@@ -1,6 +1,6 @@
 import type { Report } from '../diagnostics.ts';
 import type { Endpoint, EndpointSelection } from './endpoint-selection.ts';
-import { gateIsOn } from './feature-gates.ts';
+import { gateIsOn, NO_GATES } from './feature-gates.ts';
 import { report as reportAt } from './fields.ts';
 import type { CIDR, IPAddress, IPFamily } from './ip.ts';
 import type { KubeProxyConfiguration } from './kube-proxy-configuration.ts';
@@ -48,7 +48,7 @@ export function servicePorts(
 ): ServicePortWithoutEndpoints[] {
   const clusterIP = service.clusterIPs.find((candidate) => candidate.family === family);
   if (clusterIP === undefined) return [];
-  const gates = configuration.featureGates ?? new Map<string, boolean>();
+  const gates = configuration.featureGates ?? NO_GATES;
   const write = ({ given, ip }: GivenAddress) =>
     version.behaviour.serviceAddresses === 'canonical' ? ip.text : given;
   const ofFamily = ({ ip }: { ip: IPAddress }) => ip.family === family;

@@ -12,8 +12,18 @@ const ALL_ONES = 0xffffffff;
  * iptables-save leaves out. What is no address (a host name, a list) comes back as it was.
  */
 export function canonicalNetwork(address: string, prefix: string | undefined): string | undefined {
-  return address.includes(':') ? network6(address, prefix) : network4(address, prefix);
+  if (address === lastNetwork.address && prefix === lastNetwork.prefix) return lastNetwork.text;
+  const text = address.includes(':') ? network6(address, prefix) : network4(address, prefix);
+  lastNetwork = { address, prefix, text };
+  return text;
 }
+
+/** Remembered, since the rules of a large dump name the network of all pods again and again. */
+let lastNetwork: Readonly<Record<'address' | 'prefix' | 'text', string | undefined>> = {
+  address: undefined,
+  prefix: undefined,
+  text: undefined,
+};
 
 /** Four decimal parts without leading zeros: its own canonical text. */
 export function isPlainIPv4(text: string): boolean {

@@ -75,7 +75,7 @@ export function masqueradingOfClusterIP(plan: ServicePortPlan, chain: string): R
   if (!plan.hasInternal || chain !== plan.internalChain) return [];
   const rule = ruleTo(plan, port.clusterIP, `${name} cluster IP`, jumpTo(MARK_MASQ));
   if (state.masqueradeAll) return [rule];
-  return state.localDetector === undefined ? [] : [{ ...detect(state.localDetector, true), ...rule }];
+  return state.localDetector === undefined ? [] : [Object.assign(detect(state.localDetector, true), rule)];
 }
 
 /** Masquerading, then affinity, then balancing. */
