@@ -10,6 +10,8 @@ export interface CutTable {
   readonly table: string;
   /** Chains of which rules may be missing. */
   readonly unknown: ReadonlySet<string>;
+  /** The text holds a few chains of the table alone; of all others nothing is known. */
+  readonly isExcerpt?: boolean;
   /** The text ends before any rule: there may be chains of which not even the name is known. */
   readonly beforeRules: boolean;
 }
@@ -25,8 +27,22 @@ export function cutTable({ ruleset, problems }: Dump, family: Family): CutTable 
   return { family, table: table.name, unknown, beforeRules: last < 0 };
 }
 
+/**
+ * The tables of which a listing holds a few chains: `iptables -t nat -nvL KUBE-SERVICES`. A listing of a whole table
+ * has its built-in chains.
+ */
+export function excerptTables({ ruleset, format }: Dump, family: Family): CutTable[] {
+  if (format !== 'iptables -L' && format !== 'iptables -S') return [];
+  return ruleset.tables
+    .filter(({ chains }) =>
+      chains.every(({ policy, declared }) => policy === undefined && declared !== false),
+    )
+    .map(({ name }) => ({ family, table: name, unknown: new Set(), isExcerpt: true, beforeRules: false }));
+}
+
 /** `nat is cut off: 12 chains are not compared`. */
-export function describeCut({ table, unknown, beforeRules }: CutTable): string {
+export function describeCut({ table, unknown, isExcerpt, beforeRules }: CutTable): string {
+  if (isExcerpt) return `the table ${table} is listed in part: its other chains are not compared`;
   if (beforeRules) return `the table ${table} is cut off before its rules and not compared`;
   const count = unknown.size === 1 ? 'one chain is' : `${unknown.size} chains are`;
   return `the table ${table} is cut off: ${count} not compared`;
@@ -52,7 +68,11 @@ export function withoutUnknown(state: NodeState, other: NodeState, cuts: readonl
   return { ...state, rulesets };
 }
 
-function completed(table: Table, model: Table | undefined, { unknown, beforeRules }: CutTable): Table[] {
+function completed(
+  table: Table,
+  model: Table | undefined,
+  { unknown, isExcerpt, beforeRules }: CutTable,
+): Table[] {
   const models = new Map(model?.chains.map((chain) => [chain.name, chain]));
   const knows = (chain: Chain) => !unknown.has(chain.name) && chain.name.startsWith('KUBE-');
   if (beforeRules || !table.chains.some(knows)) return [];
@@ -62,5 +82,7 @@ function completed(table: Table, model: Table | undefined, { unknown, beforeRule
   const chains = table.chains
     .filter((chain) => !isHalfAName(chain))
     .map((chain) => (unknown.has(chain.name) ? (models.get(chain.name) ?? chain) : chain));
-  return [{ name: table.name, chains }];
+  const listed = new Set(chains.map(({ name }) => name));
+  const others = isExcerpt ? (model?.chains ?? []).filter(({ name }) => !listed.has(name)) : [];
+  return [{ name: table.name, chains: [...chains, ...others] }];
 }

@@ -21,6 +21,8 @@ export interface DiffOptions extends NodeOptions, ManifestOptions, InputOptions 
   readonly output?: 'text' | 'unified' | 'json' | 'github';
   readonly context?: number;
   readonly stat?: boolean;
+  readonly inventory?: boolean;
+  readonly upgrade?: string;
   readonly patch?: string;
   readonly reversePatch?: string;
   readonly quiet?: boolean;
@@ -47,6 +49,12 @@ const EXAMPLES = `Examples:
   The patch that mends the node, and the way back:
     kp-diff manifests/ dump.txt --node node-a --patch patch/ --reverse-patch undo/
     patch/apply.sh
+
+  What a node’s rules program, and by which version they were written:
+    kp-diff --inventory dump.txt
+
+  What an upgrade of kube-proxy changes on a node, and why:
+    kp-diff --upgrade 1.23..1.36 manifests/ --node node-a
 
 Each side is one of:
   manifests or a cluster dump   files, folders (.yaml, .yml, .json), archives (.tar, .tgz), plain or .gz; compiled
@@ -93,6 +101,14 @@ export function diffCommand(): Command {
       parseContext,
     )
     .option('--stat', 'counts of each kind of difference instead')
+    .option(
+      '--inventory',
+      'instead of comparing: what the rules of a node program (text or json), and whether that gives them again',
+    )
+    .option(
+      '--upgrade <A..B>',
+      'instead of comparing: what the rules of manifests change from one version of kube-proxy to another, and why (text or json)',
+    )
     .option('-v, --verbose', 'the rules under each difference; notes about the input')
     .option('-q, --quiet', 'no report: errors, and the exit code')
     .addOption(

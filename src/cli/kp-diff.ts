@@ -24,6 +24,7 @@ import { colorsFor } from './colors.ts';
 import { type CutTable, describeCut, withoutUnknown } from './cut-off.ts';
 import { checkDiffOptions, DEFAULT_CONTEXT, type DiffOptions, diffCommand, sidesOf } from './diff-options.ts';
 import { EXIT_NO, EXIT_OK, EXIT_TROUBLE } from './exit-codes.ts';
+import { runInventory } from './inventory.ts';
 import { type Io, isBrokenPipe } from './io.ts';
 import { type ManifestRequest, manifestRequest } from './manifest-options.ts';
 import { renderDiagnostics, type Verbosity } from './messages.ts';
@@ -32,6 +33,7 @@ import { type Patches, singlePatch, writePatches } from './patches.ts';
 import { progressOf } from './progress.ts';
 import { compileSide, type ManifestsSide, placesIn, readSide, type Side } from './read-side.ts';
 import { runCommand } from './run-command.ts';
+import { runUpgrade } from './upgrade.ts';
 import { UsageError } from './usage-error.ts';
 
 /** Runs kp-diff with the words after the command's name. Resolves to the exit code. */
@@ -52,6 +54,9 @@ async function run(
   options: DiffOptions & Readonly<Record<string, unknown>>,
   io: Io,
 ): Promise<number> {
+  if (options.inventory === true) return runInventory(args, options, compileRequest(options).version, io);
+  if (options.upgrade !== undefined)
+    return runUpgrade(args, options.upgrade, options, compileRequest(options), io);
   const inputs = sidesOf(args, options);
   checkDiffOptions(options);
   const request = compileRequest(options);

@@ -1,5 +1,6 @@
 import type { Report } from '../diagnostics.ts';
 import {
+  behaviourChanges,
   type Cluster,
   type IPFamily,
   type KubeProxyVersion,
@@ -10,18 +11,31 @@ import {
   reportUnknowns,
   resolveSettings,
   type SettingsRequest,
+  type VersionChange,
 } from '../kube/index.ts';
 import type { IpSet, VirtualServer } from '../netfilter/index.ts';
-import { compileIptables, type IptablesRules } from './iptables/index.ts';
-import { compileIpvs, ipvsSysctls, type Sysctl, type VirtualServerOwner } from './ipvs/index.ts';
+import { compileIptables, LAYOUT_CHANGES as IPTABLES_CHANGES, type IptablesRules } from './iptables/index.ts';
+import {
+  compileIpvs,
+  LAYOUT_CHANGES as IPVS_CHANGES,
+  ipvsSysctls,
+  type Sysctl,
+  type VirtualServerOwner,
+} from './ipvs/index.ts';
 
-export { chainSuffix } from './chain-names.ts';
+export { chainSuffix, endpointChain } from './chain-names.ts';
 export { type IptablesRules, NFACCT_OBJECTS } from './iptables/index.ts';
 export { type VirtualServerOwner, virtualServerKey } from './ipvs/index.ts';
 
 export interface CompileOptions extends SettingsRequest {
   /** Whether kube-proxy can make nfacct objects (1.31 and later use them); true, as on ordinary nodes. */
   readonly nfacct?: boolean;
+}
+
+/** What changed in a mode between versions: the layout first, then what is made of Services and endpoints. */
+export function versionChanges(mode: ProxyMode): readonly VersionChange[] {
+  const layout = mode === 'ipvs' ? IPVS_CHANGES : mode === 'iptables' ? IPTABLES_CHANGES : [];
+  return [...behaviourChanges(), ...layout];
 }
 
 /** The rules of one node, and what they rest on. */

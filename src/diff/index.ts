@@ -4,7 +4,10 @@ export { type CompareOptions, compareStates, type NodeState } from './compare.ts
 export type { ComparedFamily, Comparison, Finding, Problem, ProblemCode, RuleLine } from './comparison.ts';
 export { type InferredSettings, inferSettings } from './infer.ts';
 export { type InferredIpvs, inferIpvs } from './infer-ipvs.ts';
+export type { ProgrammedServicePort } from './inventory.ts';
 export type { IpvsState } from './ipvs-difference.ts';
 export { type IpvsPatch, ipvsPatchOf } from './ipvs-patch.ts';
 export type { ServicePortOwner } from './names.ts';
 export { PatchError, patchOf, UnwritablePatchError } from './patch.ts';
+export { type Inventory, takeInventory } from './reproduce.ts';
+export { previewUpgrade, type Upgrade } from './upgrade.ts';

@@ -80,6 +80,7 @@ function inferLocalDetection(
   assume: (about: Assumption['about'], text: string) => void,
 ): void {
   const cidrs: string[] = [];
+  let told = false;
   for (const view of views) {
     const masquerades = masqueradesOfClusterIPs(view);
     const kinds = masquerades.map((rule) =>
@@ -112,13 +113,14 @@ function inferLocalDetection(
       }
       case 'all':
         configuration.masqueradeAll = true;
-        assume('masqueradeAll', 'all traffic to cluster IPs is masqueraded');
-        return;
-      case undefined: {
-        const pods = podTraffic(view);
-        if (pods !== undefined) cidrs.push(pods);
+        if (!told) assume('masqueradeAll', 'all traffic to cluster IPs is masqueraded');
+        told = true;
+        // What is local still shows where local traffic is sent to all endpoints.
+        cidrs.push(...podTraffic(view));
         break;
-      }
+      case undefined:
+        cidrs.push(...podTraffic(view));
+        break;
     }
   }
   if (cidrs.length > 0) {
@@ -145,7 +147,7 @@ function masqueradesOfClusterIPs(view: View): Rule[] {
 }
 
 /** `-s CIDR` of "pod traffic for … external destinations", where no cluster IP shows it. */
-function podTraffic(view: View): string | undefined {
+function podTraffic(view: View): string[] {
   const sources: string[] = [];
   for (const [name, { rules }] of view.tables.get('nat')?.chains ?? []) {
     if (!['EXT', 'XLB'].includes(serviceChainParts(name)?.kind ?? '')) continue;
@@ -154,7 +156,8 @@ function podTraffic(view: View): string | undefined {
         sources.push(`${source.address}/${source.prefix}`);
     }
   }
-  return most(sources);
+  const found = most(sources);
+  return found === undefined ? [] : [found];
 }
 
 function masqueradeBits(view: View): number[] {

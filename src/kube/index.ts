@@ -24,6 +24,8 @@ export {
   readKubeProxyConfiguration,
 } from './kube-proxy-configuration.ts';
 export {
+  behaviourChanges,
+  isBefore,
   KNOWN_VERSIONS,
   type KubeProxyVersion,
   kubeProxyVersion,
@@ -31,6 +33,7 @@ export {
   OLDEST_VERSION,
   parseMinor,
   placeOfMinor,
+  type VersionChange,
 } from './kube-proxy-version.ts';
 export type { LocalDetector } from './local-detection.ts';
 export type { Node } from './node.ts';

@@ -71,6 +71,8 @@ const BETA: FeatureGate = { default: true, stage: 'beta' };
 const BETA_OFF: FeatureGate = { default: false, stage: 'beta' };
 const LOCKED: FeatureGate = { default: true, stage: 'locked' };
 
+const NOTHING: ReadonlySet<string> = new Set();
+
 const NEWEST_MINOR = 36;
 const OLDEST_MINOR = 18;
 
@@ -305,6 +307,8 @@ export interface KubeProxyVersion {
   /** `1.36` */
   readonly text: string;
   readonly behaviour: KubeProxyBehaviour;
+  /** Changes of this very version, by their words, that are left out: a step on the way to it. */
+  readonly without: ReadonlySet<string>;
 }
 
 /** `1.28 … 1.36`, for messages. */
@@ -317,17 +321,37 @@ export const NEWEST_VERSION: KubeProxyVersion = kubeProxyVersion(NEWEST_MINOR);
 export const OLDEST_VERSION: KubeProxyVersion = kubeProxyVersion(OLDEST_MINOR);
 
 /** The version 1.`minor`, whose number must be in the known range (see parseMinor, isKnownMinor). */
-export function kubeProxyVersion(minor: number): KubeProxyVersion {
+export function kubeProxyVersion(minor: number, without: ReadonlySet<string> = NOTHING): KubeProxyVersion {
   let behaviour = NEWEST;
   for (const change of HISTORY) {
-    if (minor >= change.since) continue;
+    if (!isBefore({ minor, without }, change)) continue;
     behaviour = {
       ...behaviour,
       ...change.before,
       featureGates: { ...behaviour.featureGates, ...change.before.featureGates },
     };
   }
-  return { minor, text: `1.${minor}`, behaviour };
+  return { minor, text: `1.${minor}`, behaviour, without };
+}
+
+/** Whether a version, or a step on the way to it, comes before a change. */
+export function isBefore(
+  { minor, without }: Pick<KubeProxyVersion, 'minor' | 'without'>,
+  { since, what }: VersionChange,
+): boolean {
+  return minor < since || (minor === since && without.has(what));
+}
+
+/** A change between two versions, in words. */
+export interface VersionChange {
+  /** The first minor version that has it. */
+  readonly since: number;
+  readonly what: string;
+}
+
+/** What kube-proxy makes of Services and endpoints in other ways than before; the newest changes first. */
+export function behaviourChanges(): readonly VersionChange[] {
+  return HISTORY;
 }
 
 /** `1.30`, `v1.30.5`, `v1.30.5+k3s1`, `v1.29.3-eks-adc7111` → 30; undefined for anything else. */

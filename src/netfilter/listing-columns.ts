@@ -8,6 +8,7 @@ import { readExtensions } from './listing-extensions.ts';
 import { parseCounters, parseRule } from './parse-rule.ts';
 import type { Problems } from './problems.ts';
 import { report } from './problems.ts';
+import { canonicalProtocol } from './protocols.ts';
 import type { Chain, Counters, Rule } from './ruleset.ts';
 import { keptWord, newWords, readWords } from './words.ts';
 
@@ -212,11 +213,17 @@ function ruleText(columns: Columns): string | undefined {
     option('-d', destination, isAnyAddress) +
     option('-i', columns.inInterface, isAnyInterface) +
     option('-o', columns.outInterface, isAnyInterface) +
-    option('-p', columns.protocol, isAnyProtocol) +
+    option('-p', protocolName(columns.protocol), isAnyProtocol) +
     (fragment === '--' ? '' : fragment === '-f' ? ' -f' : ' ! -f') +
     extensions.matches +
     (target === '' ? '' : ` ${goto === null ? '-j' : '-g'} ${target}${extensions.target}`)
   );
+}
+
+/** `-n` prints numbers since iptables 1.8.9, where all else has names. */
+function protocolName(column: string): string {
+  const isNegated = column.startsWith('!');
+  return (isNegated ? '!' : '') + canonicalProtocol(isNegated ? column.slice(1) : column);
 }
 
 /** `*`, `any`, `anywhere` and the like are no option; `!x` is ` ! OPTION x`. */

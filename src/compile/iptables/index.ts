@@ -18,6 +18,7 @@ import {
   SERVICES,
 } from './well-known.ts';
 
+export { LAYOUT_CHANGES } from './history/index.ts';
 export { NFACCT_OBJECTS } from './well-known.ts';
 
 /** More endpoints than this, and kube-proxy leaves out the comments of most rules (since 1.19). */

@@ -1,4 +1,4 @@
-import type { KubeProxyVersion } from '../../kube/index.ts';
+import { isBefore, type KubeProxyVersion } from '../../kube/index.ts';
 import type { Chain, Rule } from '../../netfilter/index.ts';
 import { masqueradeMark } from '../iptables/fixed-rules.ts';
 import { comment, conntrack, jumpTo } from '../iptables/rule.ts';
@@ -24,7 +24,7 @@ const NAT_FIREWALL = 'KUBE-FIREWALL';
 const MARK_DROP = 'KUBE-MARK-DROP';
 
 /** All changes of the layout in ipvs mode, the newest first: each is laid over those above it. */
-const LAYOUT_CHANGES: readonly IpvsLayoutChange[] = [
+export const LAYOUT_CHANGES: readonly IpvsLayoutChange[] = [
   {
     since: 30,
     what: 'KUBE-IPVS-FILTER lets external IPs under policy Local through',
@@ -132,10 +132,10 @@ const LAYOUT_CHANGES: readonly IpvsLayoutChange[] = [
 ];
 
 /** The layout of a version. */
-export function layoutOf({ minor }: KubeProxyVersion): IpvsLayout {
+export function layoutOf(version: KubeProxyVersion): IpvsLayout {
   let layout = NEWEST_LAYOUT;
   for (const change of LAYOUT_CHANGES) {
-    if (minor < change.since) layout = { ...layout, ...change.before(layout) };
+    if (isBefore(version, change)) layout = { ...layout, ...change.before(layout) };
   }
   return layout;
 }

@@ -17,6 +17,7 @@ export interface IpvsFamily {
   readonly owners: ReadonlyMap<string, VirtualServerOwner>;
 }
 
+export { LAYOUT_CHANGES } from './history.ts';
 export { type VirtualServerOwner, virtualServerKey } from './services.ts';
 
 /** Compiles one family. */

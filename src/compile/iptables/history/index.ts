@@ -1,4 +1,4 @@
-import type { KubeProxyVersion } from '../../../kube/index.ts';
+import { isBefore, type KubeProxyVersion } from '../../../kube/index.ts';
 import type { Layout, LayoutChange } from '../layout.ts';
 import { NEWEST_LAYOUT } from '../newest-layout.ts';
 import { MARK_TAKEN_OFF } from './since-1.19-postrouting.ts';
@@ -12,7 +12,7 @@ import { LOCALHOST_NODE_PORTS } from './since-1.26-localhost-node-ports.ts';
 import { FIREWALL_REMARK, NODE_PORTS_WITHOUT_ADDRESS, OWN_FIREWALL } from './since-1.27-own-firewall.ts';
 
 /** All changes of the layout in iptables mode, the newest first: each is laid over those above it. */
-const LAYOUT_CHANGES: readonly LayoutChange[] = [
+export const LAYOUT_CHANGES: readonly LayoutChange[] = [
   OWN_FIREWALL,
   FIREWALL_REMARK,
   NODE_PORTS_WITHOUT_ADDRESS,
@@ -31,10 +31,10 @@ const LAYOUT_CHANGES: readonly LayoutChange[] = [
 ];
 
 /** The layout of a version. */
-export function layoutOf({ minor }: KubeProxyVersion): Layout {
+export function layoutOf(version: KubeProxyVersion): Layout {
   let layout = NEWEST_LAYOUT;
   for (const change of LAYOUT_CHANGES) {
-    if (minor < change.since) layout = { ...layout, ...change.before(layout) };
+    if (isBefore(version, change)) layout = { ...layout, ...change.before(layout) };
   }
   return layout;
 }
