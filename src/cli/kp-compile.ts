@@ -185,10 +185,12 @@ async function run(
     ...request,
     ...(read.configuration === undefined ? {} : { configuration: read.configuration }),
   };
+  progress.phase('compiling');
   const served = deriveEndpoints(read.cluster, manifests, settings, report);
   const cluster = inventAddresses(served, manifests, report);
   const compilation = compile(cluster, settings, report);
 
+  progress.done();
   const isAnswered = answeredBy(cluster);
   const diagnostics = said.filter((diagnostic) => !isAnswered(diagnostic));
   const errorColors = colorsFor(io.errorIsTerminal, options.color, io.env);

@@ -55,11 +55,11 @@ export async function readCluster(
       }
       if (decides(object.kind)) objects++;
       else helpers.set(object.kind, (helpers.get(object.kind) ?? 0) + 1);
-      progress.tick();
+      progress.tick(object.origin.end);
       collector.add(object);
     },
     report,
-    { wants: isReadKind, stdin: io.stdin, given, limits },
+    { wants: isReadKind, stdin: io.stdin, given, limits, onFile: progress.file },
   );
   progress.done();
   if (objects === 0) report(nothingRead(new Map([...summary.skipped, ...helpers])));

@@ -2,7 +2,7 @@
 export { escapeText } from '../escape.ts';
 export type { LoadedObject } from './flatten.ts';
 export { DEFAULT_LIMITS, type LoadLimits } from './limits.ts';
-export { type LoadOptions, type LoadSummary, loadObjects } from './load-objects.ts';
+export { type LoadOptions, type LoadSummary, loadObjects, type ReadingPlace } from './load-objects.ts';
 export { locate } from './locate.ts';
 export type { RawInput } from './read-input.ts';
 export { isArchive, readWhole, textOf, type WholeText } from './read-whole.ts';

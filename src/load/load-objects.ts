@@ -19,6 +19,18 @@ export interface LoadOptions {
   /** Inputs whose bytes the caller has read already, by name: a pipe can be read but once. */
   readonly given?: ReadonlyMap<string, RawInput>;
   readonly limits?: Partial<LoadLimits>;
+  /** Told before the text of each file is read, for whoever shows how far it is. */
+  readonly onFile?: (place: ReadingPlace) => void;
+}
+
+/** How far reading is: a file, and its place among those of its input. */
+export interface ReadingPlace {
+  /** As the user named it: a file, a directory, an archive. */
+  readonly input: string;
+  readonly index: number;
+  readonly count: number;
+  /** Bytes of its text. */
+  readonly size: number;
 }
 
 export interface LoadSummary {
@@ -53,6 +65,7 @@ export async function loadObjects(
     store: createSourceStore(),
     skipped: new Map(),
     seenFiles: new Set(),
+    place: { input: '', index: 0, count: 1 },
     files: 0,
     objects: 0,
   };
@@ -60,6 +73,7 @@ export async function loadObjects(
   let found = 0;
   let stdinRead = false;
   for (const input of inputs) {
+    run.place = { input, index: 0, count: 1 };
     if (input === '-') {
       if (stdinRead) {
         report(inputProblem('-', 'input-unreadable', "standard input can be read once; '-' was given twice"));
@@ -72,7 +86,10 @@ export async function loadObjects(
       run.store.begin(input);
       const files = findFiles(input, { entered, maxFiles, report });
       found += files.length;
-      for (const file of files) await readFile(run, file, false);
+      for (const [index, file] of files.entries()) {
+        run.place = { input, index, count: files.length };
+        await readFile(run, file, false);
+      }
       if (files.length === 0) {
         report({
           code: 'input-empty',
@@ -106,6 +123,7 @@ interface Run {
   readonly skipped: Map<string, number>;
   /** Device and inode of what was read: a file under two names is read once. */
   readonly seenFiles: Set<string>;
+  place: Omit<ReadingPlace, 'size'>;
   files: number;
   objects: number;
 }
@@ -159,6 +177,7 @@ function readBytes(run: Run, file: string, path: string, packed: RawInput, named
       ? undefined
       : { path, size: stat.size, mtimeMs: stat.mtimeMs, transcoded: text.transcoded };
   run.store.hold(file, text.bytes, disk);
+  run.options.onFile?.({ ...run.place, size: text.bytes.length });
   run.files++;
   let seen = 0;
   let reported = 0;
@@ -206,7 +225,10 @@ function readArchive(run: Run, archive: string, bytes: Buffer): void {
   const refuse = (code: string, severity: Diagnostic['severity'], name: string, message: string): void => {
     run.report({ code, severity, message, place: { file: inArchive(archive, name) } });
   };
+  const count = [...tarEntries(bytes)].length;
+  let index = 0;
   for (const entry of tarEntries(bytes)) {
+    run.place = { input: archive, index: index++, count };
     if ('code' in entry) {
       run.report(inputProblem(archive, entry.code, entry.message, 'the archive may be cut off'));
       break;
