@@ -380,7 +380,7 @@ const SHARED_CHAINS: readonly (readonly [string, string])[] = [
 ];
 
 /** The service ports that a side programs: those that something leads to. */
-export function ownersOf(view: View, names: Names): Set<string> {
+function ownersOf(view: View, names: Names): Set<string> {
   const owners = new Set<string>();
   for (const [table, chain] of SHARED_CHAINS) {
     for (const rule of rulesOf(view, table, chain)) {

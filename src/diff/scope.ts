@@ -76,5 +76,3 @@ export function isBuiltIn(name: string): boolean {
 export function modeOfChain(name: string): string | undefined {
   return OF_OTHER_MODES.get(name);
 }
-
-export { CANARY };

@@ -35,7 +35,7 @@ interface Run {
 }
 
 /** What the command prints. Throws what it said where it did not end well. */
-export async function printed(args: readonly string[]): Promise<string> {
+async function printed(args: readonly string[]): Promise<string> {
   const { code, stdout, stderr } = await kpCompile(args);
   if (code !== 0) throw new Error(`kp-compile ${args.join(' ')} ended with ${code}:\n${stderr}`);
   return stdout;
