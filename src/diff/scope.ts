@@ -21,9 +21,6 @@ const FIXED = new Set([
 const OF_SERVICES = /^KUBE-(?:SVC|SVL|EXT|FW|XLB|SEP)-[A-Z2-7]{16}$/;
 const WITH_OWNER = /^KUBE-(SVC|SVL|EXT|FW|XLB)-([A-Z2-7]{16})$/;
 
-/** Chains that kube-proxy keeps for itself and that hold no rules that matter: never a difference. */
-const CANARY = 'KUBE-PROXY-CANARY';
-
 /** The chains that a mode other than iptables leaves in an iptables dump. */
 const OF_OTHER_MODES: ReadonlyMap<string, string> = new Map([
   ['KUBE-LOAD-BALANCER', 'ipvs'],
