@@ -20,7 +20,7 @@ function kernelState(version: string, name: string): NodeState {
   };
 }
 
-describe.each(VERSIONS)('what kube-proxy %s left in the kernel', (version) => {
+describe.skipIf(cases.length === 0).each(VERSIONS)('what kube-proxy %s left in the kernel', (version) => {
   test.each(cases.map((each) => [each.name, each] as const))(
     'is the same as what the manifests of %s compile to',
     async (name, each) => {
@@ -35,7 +35,7 @@ describe.each(VERSIONS)('what kube-proxy %s left in the kernel', (version) => {
   );
 });
 
-describe('a patch from one case to another', () => {
+describe.skipIf(cases.length === 0)('a patch from one case to another', () => {
   test.each(cases.map((each) => [each.name, each] as const))(
     'from %s leads to every other case and back again',
     async (name) => {

@@ -1,6 +1,6 @@
 /** Archives and compressed files: the same objects as in a folder, and nothing else from hostile ones. */
-import { execFileSync } from 'node:child_process';
-import { mkdirSync, symlinkSync, writeFileSync } from 'node:fs';
+import { execFileSync, spawnSync } from 'node:child_process';
+import { mkdirSync, readdirSync, symlinkSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { gzipSync } from 'node:zlib';
 import { describe, expect, test } from 'vitest';
@@ -108,7 +108,10 @@ describe('messages about files in archives', () => {
   });
 });
 
-describe('archives that other programs make', () => {
+const hasGnuTar = spawnSync('tar', ['--version'], { encoding: 'utf8' }).stdout?.includes('GNU tar') === true;
+if (!hasGnuTar) process.stderr.write('Skipped: archives that tar makes, for there is no GNU tar.\n');
+
+describe.skipIf(!hasGnuTar)('archives that other programs make', () => {
   test.each(['ustar', 'pax', 'gnu', 'v7'])('tar --format=%s', async (format) => {
     const long = `${'a'.repeat(60)}/${'b'.repeat(format === 'v7' ? 20 : 70)}/web.yaml`;
     await withFiles({ [`tree/${long}`]: serviceYaml('web') }, async (folder) => {
@@ -262,7 +265,7 @@ describe('hostile archives', () => {
     await withFiles({}, async (folder) => {
       writeFileSync(join(folder, 'dump.tar'), tar([{ name: '../escaped.yaml', text: 'x: 1' }, WEB]));
       await load(folder, ['dump.tar']);
-      expect(execFileSync('ls', [folder]).toString()).toBe('dump.tar\n');
+      expect(readdirSync(folder)).toEqual(['dump.tar']);
     });
   });
 });
