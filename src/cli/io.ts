@@ -1,7 +1,13 @@
+import { fstatSync, writeSync } from 'node:fs';
+import { UsageError } from './usage-error.ts';
+
 /** What a command knows of its surroundings; tests hand in their own. */
 export interface Io {
   readonly stdin: () => AsyncIterable<Uint8Array | string>;
-  /** Resolves once more may be written; rejects with EPIPE where nobody reads any more. */
+  /**
+   * Resolves once more may be written; rejects with EPIPE where nobody reads any more, and with a UsageError where
+   * the text cannot be written for another reason.
+   */
   readonly writeOut: (text: string) => Promise<void>;
   readonly writeError: (text: string) => void;
   readonly outIsTerminal: boolean;
@@ -16,10 +22,15 @@ export function processIo(): Io {
   process.stderr.on('error', () => {});
   return {
     stdin: () => process.stdin,
-    writeOut: (text) =>
-      new Promise((resolve, reject) => {
-        process.stdout.write(text, (error) => (error ? reject(error) : resolve()));
-      }),
+    writeOut: async (text) => {
+      try {
+        if (isFile(process.stdout.fd)) writeAll(process.stdout.fd, text);
+        else await writeStream(process.stdout, text);
+      } catch (error) {
+        if (isBrokenPipe(error) || !(error instanceof Error)) throw error;
+        throw new UsageError(`cannot write to standard output: ${error.message}`);
+      }
+    },
     writeError: (text) => {
       process.stderr.write(text);
     },
@@ -27,6 +38,27 @@ export function processIo(): Io {
     errorIsTerminal: process.stderr.isTTY === true,
     env: process.env,
   };
+}
+
+function writeStream(stream: NodeJS.WritableStream, text: string): Promise<void> {
+  return new Promise((resolve, reject) => {
+    stream.write(text, (error) => (error ? reject(error) : resolve()));
+  });
+}
+
+function isFile(descriptor: number): boolean {
+  try {
+    return fstatSync(descriptor).isFile();
+  } catch {
+    // A closed one: writing to the stream says so.
+    return false;
+  }
+}
+
+/** Writes all of a text to a file. A disk that fills up takes a part of it first, and only then says so. */
+export function writeAll(file: number, text: string): void {
+  let rest: Uint8Array = Buffer.from(text);
+  while (rest.length > 0) rest = rest.subarray(writeSync(file, rest));
 }
 
 /** Whether the error says that the reader of a pipe has gone: `kp-compile … | head` is no failure. */

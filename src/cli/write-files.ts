@@ -1,5 +1,6 @@
-import { closeSync, mkdirSync, openSync, renameSync, rmSync, statSync, writeSync } from 'node:fs';
+import { closeSync, mkdirSync, openSync, renameSync, rmSync, statSync } from 'node:fs';
 import { dirname, join } from 'node:path';
+import { writeAll } from './io.ts';
 import { UsageError } from './usage-error.ts';
 
 /**
@@ -24,7 +25,7 @@ export function writeFiles(
       const file = openSync(from, 'wx', executable.has(name) ? 0o755 : 0o644);
       temporary.push({ from, to });
       try {
-        for (const chunk of chunks) writeSync(file, chunk);
+        for (const chunk of chunks) writeAll(file, chunk);
       } finally {
         closeSync(file);
       }
