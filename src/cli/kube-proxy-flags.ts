@@ -155,13 +155,34 @@ export function addKubeProxyFlags(command: Command): void {
     const names = short === undefined ? flag : `${short}, ${flag}`;
     command.addOption(command.createOption(`${names} <${value}>`, help).helpGroup(KUBE_PROXY_FLAGS_GROUP));
   }
+  const booleans = booleanFlags();
+  command.configureHelp({
+    ...command.configureHelp(),
+    optionTerm: ({ flags, long }) => (booleans.has(long ?? '') ? flags.replace(/ <(.*)>/, '[=$1]') : flags),
+  });
 }
 
-/** Go's flags take `--flag` for `--flag=true`, and never the next word as a boolean's value. */
+function booleanFlags(): ReadonlySet<string> {
+  return new Set(FLAGS.filter(({ kind }) => kind === 'boolean').map(({ flag }) => flag));
+}
+
+/**
+ * Go's flags take `--flag` for `--flag=true`, and never the next word as a boolean's value. Throws a UsageError where
+ * the next word looks as if it were meant so: as the name of an input it would turn the setting round.
+ */
 export function spellOutBooleans(argv: readonly string[]): string[] {
-  const booleans = new Set(FLAGS.filter(({ kind }) => kind === 'boolean').map(({ flag }) => flag));
+  const booleans = booleanFlags();
   const end = argv.indexOf('--');
-  return argv.map((word, index) => ((end < 0 || index < end) && booleans.has(word) ? `${word}=true` : word));
+  return argv.map((word, index) => {
+    if ((end >= 0 && index >= end) || !booleans.has(word)) return word;
+    const next = argv[index + 1] ?? '';
+    if (typeof asBoolean(next) === 'boolean') {
+      throw new UsageError(
+        `${word}: its value stands behind “=”, as for kube-proxy: ${word}=${next} (an input of that name: ./${next})`,
+      );
+    }
+    return `${word}=true`;
+  });
 }
 
 /** Throws a UsageError that names the flag whose value cannot be used. */

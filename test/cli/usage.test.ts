@@ -19,9 +19,10 @@ describe('--help', () => {
       ...['--out-dir', '--check', '--keep-going', '--nfacct', '--no-nfacct', '-f, --filename', '--strict'],
       ...['-q, --quiet', '-v, --verbose', '--color', '--version', '-h, --help'],
       ...['--mode, --proxy-mode', '--cluster-cidr', '--detect-local-mode', '--pod-bridge-interface'],
-      ...['--pod-interface-name-prefix', '--masquerade-all', '--iptables-masquerade-bit'],
-      ...['--iptables-localhost-nodeports', '--nodeport-addresses', '--hostname-override'],
-      ...['--conntrack-tcp-be-liberal', '--feature-gates'],
+      ...['--pod-interface-name-prefix', '--masquerade-all[=true|false]', '--iptables-masquerade-bit'],
+      ...['--iptables-localhost-nodeports[=true|false]', '--nodeport-addresses'],
+      ...['--hostname-override', '--ipvs-strict-arp[=true|false]'],
+      ...['--conntrack-tcp-be-liberal[=true|false]', '--feature-gates'],
     ]) {
       expect(stdout).toContain(`  ${option} `);
     }
@@ -160,6 +161,11 @@ describe('words that cannot be understood end with 2 and a line on stderr:', () 
       'a boolean that is none',
       ['@cluster.yaml', '--masquerade-all=maybe'],
       '--masquerade-all: found "maybe", expected true or false',
+    ],
+    [
+      'the value of a boolean as a word of its own',
+      ['@cluster.yaml', '--masquerade-all', 'false'],
+      '--masquerade-all: its value stands behind “=”, as for kube-proxy: --masquerade-all=false (an input of that name: ./false)',
     ],
     [
       'a node port address without a length',
