@@ -72,6 +72,8 @@ export function compileRequest(options: NodeOptions & Readonly<Record<string, un
   const flags = configurationFromFlags(options);
   const interfaces = readInterfaces(options);
   const version = options.kubeVersion === undefined ? undefined : readVersion(options.kubeVersion);
+  // An empty variable of a script must not choose another node.
+  if (options.node?.trim() === '') throw new UsageError('--node needs a name');
   // As for kube-proxy, an empty name is none: hostnameOverride of the configuration counts then.
   const node = [options.node, options.hostnameOverride].find(
     (name) => name !== undefined && name.trim() !== '',

@@ -48,10 +48,24 @@ describe('the node', () => {
     expect(LOCAL.exec(stdout)?.[1]).toBe('10.244.2.10:8080');
   });
 
-  test('is not named by an empty name: the configuration decides then', async () => {
+  test.each(['', ' '])('has a name: --node %j is an unset variable of a script', async (name) => {
     space.write('override.yaml', `${KUBE_PROXY}hostnameOverride: node-b\n`);
-    expect(await head(['@two.yaml', '--config', '@override.yaml', '--node', ''])).toMatch(/^# node node-b,/);
-    expect(await space.kpCompile(['@two.yaml', '--node', ' '])).toMatchObject({ code: 2 });
+    for (const inputs of [['@two.yaml'], ['@two.yaml', '--config', '@override.yaml']]) {
+      expect(await space.kpCompile([...inputs, '--node', name])).toEqual({
+        code: 2,
+        stdout: '',
+        stderr: 'kp-compile: --node needs a name\n',
+      });
+    }
+  });
+
+  test('is not named by an empty hostname override, as for kube-proxy: the configuration decides then', async () => {
+    space.write('override.yaml', `${KUBE_PROXY}hostnameOverride: node-b\n`);
+    expect(await head(['@two.yaml', '--config', '@override.yaml', '--hostname-override', ''])).toMatch(
+      /^# node node-b,/,
+    );
+    space.write('empty-name.yaml', `${KUBE_PROXY}hostnameOverride: ''\n`);
+    expect(await head(['@one.yaml', '--config', '@empty-name.yaml'])).toMatch(/^# node node-a,/);
   });
 
   test('that is not in the input is fine: endpoints are local by its name, and a warning lists the Nodes', async () => {
