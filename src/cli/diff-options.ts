@@ -58,7 +58,7 @@ const EXAMPLES = `Examples:
 
 Each side is one of:
   manifests or a cluster dump   files, folders (.yaml, .yml, .json), archives (.tar, .tgz), plain or .gz; compiled
-                                on the spot, with the options below
+                                on the spot, with the options above
   rules                         what iptables-save or ip6tables-save prints, or kp-compile, in either format
   a folder with rules.v4, rules.v6 (or save.v4, save.v6); one of them may be missing
   -                             any of these files from standard input, on one side
@@ -153,7 +153,7 @@ export function sidesOf(
   const needed = (expected.length === 0 ? 1 : 0) + (actual.length === 0 ? 1 : 0);
   if (rest.length > 2) {
     throw new UsageError(
-      `two sides are compared, and ${rest.length} were named; more files of one side: --actual FILE, --expected FILE`,
+      `two sides are compared, and ${rest.length} files were named: ${rest.join(', ')}\n${severalFiles(rest)}`,
     );
   }
   if (rest.length < needed) {
@@ -172,6 +172,14 @@ export function sidesOf(
     throw new UsageError('standard input (-) can be read once');
   }
   return sides;
+}
+
+/** How to name several files of one side, with those that were named. */
+function severalFiles(words: readonly string[]): string {
+  const options = words.map((word, index) =>
+    index < words.length - 1 ? `--expected ${word}` : `--actual ${word}`,
+  );
+  return `where a side has several files, say of each which side it is on: kp-diff ${options.join(' ')}`;
 }
 
 /** Throws a UsageError where options contradict each other. */

@@ -221,9 +221,10 @@ describe('options', () => {
   test.each([
     [[], 'name what is expected and what there is: kp-diff <expected> <actual>'],
     [['a'], 'what is "a" to be compared with? name both: kp-diff <expected> <actual>'],
+    [['a', 'b', 'c'], 'two sides are compared, and 3 files were named: '],
     [
       ['a', 'b', 'c'],
-      'two sides are compared, and 3 were named; more files of one side: --actual FILE, --expected FILE',
+      'where a side has several files, say of each which side it is on: kp-diff --expected a --expected b --actual c\n',
     ],
     [['a', '--actual', 'b', '--expected', 'c'], 'on which side is "a"? say --expected or --actual before it'],
     [['-', '-'], 'standard input (-) can be read once'],
