@@ -19,8 +19,22 @@ const MAX_SHOWN = 80;
 
 /** A value as messages show it. */
 export function showValue(value: unknown): string {
-  const text = value === undefined ? 'nothing' : JSON.stringify(value);
+  const text = value === undefined ? 'nothing' : asJson(value);
   return text.length > MAX_SHOWN ? `${text.slice(0, MAX_SHOWN)}…` : text;
+}
+
+/** JSON, with the numbers that YAML has and JSON does not as YAML writes them. */
+function asJson(value: unknown): string {
+  const mark = '\u0000';
+  const text = JSON.stringify(value, (_, item: unknown) =>
+    typeof item === 'number' && !Number.isFinite(item) ? `${mark}${yamlNumber(item)}` : item,
+  );
+  return text.replace(/"\\u0000(-?\.\w+)"/g, '$1');
+}
+
+function yamlNumber(value: number): string {
+  if (Number.isNaN(value)) return '.nan';
+  return value < 0 ? '-.inf' : '.inf';
 }
 
 export function report(
