@@ -3,8 +3,10 @@ import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { describeRange, recogniseVersion } from '../../src/diff/recognise-version.ts';
 import { viewOf } from '../../src/diff/view.ts';
+import { kubeProxyVersion } from '../../src/kube/index.ts';
 import { type Family, splitDumps } from '../../src/netfilter/index.ts';
 import { expectedFolder, hasConformance } from '../support/shared.ts';
+import { compileFiles } from './support/states.ts';
 
 function recognise(...texts: readonly (readonly [string, Family])[]) {
   return recogniseVersion(
@@ -90,6 +92,21 @@ describe('a version range is recognised from', () => {
     });
   });
 });
+
+test.each(['hello1', 'load-balancer-local', 'source-ranges', 'internal-local', 'no-endpoints'])(
+  'the range of what is compiled from fixtures/%s holds its version',
+  async (fixture) => {
+    for (const mode of ['iptables', 'ipvs'] as const) {
+      for (let minor = 18; minor <= 36; minor++) {
+        const options = { version: kubeProxyVersion(minor), node: 'node-a', flags: { mode } };
+        const { rulesets } = await compileFiles([join('fixtures', fixture)], options);
+        const found = recogniseVersion(Object.values(rulesets).map(viewOf));
+        const isRight = found.mode === mode && found.oldest <= minor && minor <= found.newest;
+        expect(isRight, `1.${minor} in ${mode} mode: ${found.mode} ${describeRange(found)}`).toBe(true);
+      }
+    }
+  },
+);
 
 describe.skipIf(!hasConformance())('what the real kube-proxy left', () => {
   const all = ['1.23', '1.26', '1.28', '1.30', '1.36'].flatMap((version) =>
