@@ -50,6 +50,9 @@ const EXAMPLES = `Examples:
     kp-diff manifests/ dump.txt --node node-a --patch patch/ --reverse-patch undo/
     patch/apply.sh
 
+  A node in ipvs mode, with its sets and virtual servers:
+    kp-diff cluster.yaml node-a.v4 --actual ipset.save --actual ipvsadm.save --node node-a
+
   What a node’s rules program, and by which version they were written:
     kp-diff --inventory dump.txt
 
@@ -61,6 +64,8 @@ Each side is one of:
                                 on the spot, with the options above
   rules                         what iptables-save or ip6tables-save prints, or kp-compile, in either format
   a folder with rules.v4, rules.v6 (or save.v4, save.v6); one of them may be missing
+  of a node in ipvs mode also what ipset save or list, ipvsadm -Sn or -Ln and ip addr print: further files of
+  the side, or in that folder under any name
   -                             any of these files from standard input, on one side
 What a file is, is found from what it holds. One iptables-save holds one family: what the dump does not hold is
 not compared, and the last line says so.
@@ -122,7 +127,7 @@ export function diffCommand(): Command {
     .addOption(new Option('--family <family>', 'compare this family alone').choices(['ipv4', 'ipv6']))
     .option(
       '--patch <dir|->',
-      'write the smallest iptables-restore --noflush input that turns actual into expected: patch.v4, patch.v6 and apply.sh; - for stdout, the report then goes to stderr',
+      'write the smallest iptables-restore --noflush input that turns actual into expected: patch.v4, patch.v6 and apply.sh, in ipvs mode patch.ipset, patch.ipvsadm.sh and patch.addr.batch too; - for stdout, the report then goes to stderr',
     )
     .option('--reverse-patch <dir|->', 'the same the other way: from expected back to actual')
     .addOption(new Option('--color <when>', 'colours').choices(['auto', 'always', 'never']).default('auto'))

@@ -34,6 +34,13 @@ interface Run {
   readonly stderr: string;
 }
 
+/** What the command prints. Throws what it said where it did not end well. */
+export async function printed(args: readonly string[]): Promise<string> {
+  const { code, stdout, stderr } = await kpCompile(args);
+  if (code !== 0) throw new Error(`kp-compile ${args.join(' ')} ended with ${code}:\n${stderr}`);
+  return stdout;
+}
+
 /** Runs the command in this process, since starting Node for each of a thousand runs would take minutes. */
 async function kpCompile(args: readonly string[]): Promise<Run> {
   let stdout = '';
