@@ -22,6 +22,7 @@ describe('behaviour changes with the version:', () => {
     ['hintsNeededOn', 23, 'all endpoints', 'ready endpoints'],
     ['endpointSelection', 24, 'filtered once', 'by policy'],
     ['externalPolicyOfClusterIPServices', 24, false, true],
+    ['detectsLocalByInterface', 24, false, true],
     ['honoursLocalhostNodePorts', 26, false, true],
     ['hintsAnnotationValues', 27, 'auto', 'any'],
     ['ipvsMaglev', 27, false, true],

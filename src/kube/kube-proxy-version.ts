@@ -48,6 +48,8 @@ export interface KubeProxyBehaviour {
   readonly externalPolicyOfClusterIPServices: boolean;
   /** The node's own address: from the Node, or bindAddress, which is 0.0.0.0 or :: as a rule. */
   readonly nodeIP: 'of the Node' | 'bindAddress';
+  /** detectLocalMode may go by an interface. */
+  readonly detectsLocalByInterface: boolean;
   /** localhostNodePorts can be turned off. */
   readonly honoursLocalhostNodePorts: boolean;
   /** What a service port without a name is called. */
@@ -101,6 +103,7 @@ const NEWEST: KubeProxyBehaviour = {
   hintsAnnotationValues: 'any',
   externalPolicyOfClusterIPServices: true,
   nodeIP: 'of the Node',
+  detectsLocalByInterface: true,
   honoursLocalhostNodePorts: true,
   unnamedPort: 'namespace/name',
   featureGates: {
@@ -249,6 +252,11 @@ const HISTORY: readonly Change[] = [
     since: 24,
     what: 'endpoints are chosen for each traffic policy apart; before, internalTrafficPolicy Local or hints took the others away from all traffic, and nothing of both applied under externalTrafficPolicy Local',
     before: { endpointSelection: 'filtered once', externalPolicyOfClusterIPServices: false },
+  },
+  {
+    since: 24,
+    what: 'detectLocalMode BridgeInterface and InterfaceNamePrefix',
+    before: { detectsLocalByInterface: false },
   },
   {
     since: 24,

@@ -145,6 +145,37 @@ describe('which configuration:', () => {
     });
   });
 
+  test.each<[Readonly<Record<string, unknown>>, number, readonly string[]]>([
+    [
+      { detectLocalMode: 'BridgeInterface', detectLocal: { bridgeInterface: 'cni0' } },
+      23,
+      [
+        'error field-of-newer-version at detectLocalMode: kube-proxy 1.23 does not start with BridgeInterface (1.24 and later do)',
+      ],
+    ],
+    [{ detectLocalMode: 'BridgeInterface', detectLocal: { bridgeInterface: 'cni0' } }, 24, []],
+    [
+      { iptables: { localhostNodePorts: false } },
+      25,
+      [
+        'warning field-of-newer-version at iptables.localhostNodePorts: kube-proxy 1.25 does not know it: no effect',
+      ],
+    ],
+    [{ iptables: { localhostNodePorts: false } }, 26, []],
+    [
+      { mode: 'ipvs', ipvs: { scheduler: 'mh' } },
+      26,
+      [
+        'error field-of-newer-version at ipvs.scheduler: kube-proxy 1.26 does not start with the scheduler mh (1.27 and later do)',
+      ],
+    ],
+    [{ mode: 'ipvs', ipvs: { scheduler: 'mh' } }, 27, []],
+  ])('what an older version does not know: %j in 1.%i', (fields, minor, problems) => {
+    const found = resolve([configurationManifest(fields)], { version: kubeProxyVersion(minor) });
+    expect(found.problems).toEqual(problems);
+    expect(found.value === undefined).toBe(problems.some((text) => text.startsWith('error')));
+  });
+
   test('feature gates that have no say', () => {
     const gates = { AllBeta: false, LoadBalancerIPMode: false, TopologyAwareHints: true, Nope: true };
     const at = (minor: number) =>

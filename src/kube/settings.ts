@@ -280,6 +280,32 @@ function checkAgainstVersion(
       ...at,
     });
   }
+  if (configuration.localhostNodePorts === false && !version.behaviour.honoursLocalhostNodePorts) {
+    report({
+      code: 'field-of-newer-version',
+      severity: 'warning',
+      message: `kube-proxy ${version.text} does not know it: no effect`,
+      object: 'KubeProxyConfiguration',
+      field: ['iptables', 'localhostNodePorts'],
+      ...at,
+    });
+  }
+  const detection = configuration.detectLocalMode;
+  if (
+    (detection === 'BridgeInterface' || detection === 'InterfaceNamePrefix') &&
+    !version.behaviour.detectsLocalByInterface
+  ) {
+    report({
+      code: 'field-of-newer-version',
+      severity: 'error',
+      message: `kube-proxy ${version.text} does not start with ${detection} (1.24 and later do)`,
+      object: 'KubeProxyConfiguration',
+      field: ['detectLocalMode'],
+      help: 'take another mode, or pass --kube-version 1.24 or later',
+      ...at,
+    });
+    return false;
+  }
   reportFeatureGates(configuration, version, (gate, severity, code, message) =>
     report({
       code,
