@@ -65,6 +65,10 @@ export function inferSettings(
     about: 'version',
     text: `kube-proxy ${version.text}: the dump looks like ${range} (${recognised.reasons.join('; ')})`,
   });
+  if (version.behaviour.honoursTcpBeLiberal && views.some(isLiberal)) {
+    configuration.tcpBeLiberal = true;
+    assume('tcpBeLiberal', 'conntrack is liberal with TCP, so INVALID packets are not dropped');
+  }
   if (recognised.mode === 'ipvs') {
     configuration.mode = 'ipvs';
     assume('mode', 'ipvs mode');
@@ -100,16 +104,8 @@ function inferLocalDetection(
         const name = most(
           masquerades.flatMap(({ inInterface }) => (inInterface?.negated ? [inInterface.name] : [])),
         );
-        if (name === undefined) break;
-        if (name.endsWith('+')) {
-          configuration.detectLocalMode = 'InterfaceNamePrefix';
-          configuration.interfaceNamePrefix = name.slice(0, -1);
-        } else {
-          configuration.detectLocalMode = 'BridgeInterface';
-          configuration.bridgeInterface = name;
-        }
-        assume('detectLocalMode', `local traffic by interface ${name}`);
-        return;
+        if (setInterface(name, configuration, assume)) return;
+        break;
       }
       case 'all':
         configuration.masqueradeAll = true;
@@ -117,9 +113,11 @@ function inferLocalDetection(
         told = true;
         // What is local still shows where local traffic is sent to all endpoints.
         cidrs.push(...podTraffic(view));
+        if (setInterface(podInterface(view), configuration, assume)) return;
         break;
       case undefined:
         cidrs.push(...podTraffic(view));
+        if (setInterface(podInterface(view), configuration, assume)) return;
         break;
     }
   }
@@ -127,6 +125,44 @@ function inferLocalDetection(
     configuration.clusterCIDRs = cidrs;
     assume('clusterCIDRs', `cluster CIDR ${cidrs.join(',')}`);
   }
+}
+
+/** Interfaces go for both families; true once one is set. */
+function setInterface(
+  name: string | undefined,
+  configuration: Draft,
+  assume: (about: Assumption['about'], text: string) => void,
+): boolean {
+  if (name === undefined) return false;
+  if (name.endsWith('+')) {
+    configuration.detectLocalMode = 'InterfaceNamePrefix';
+    configuration.interfaceNamePrefix = name.slice(0, -1);
+  } else {
+    configuration.detectLocalMode = 'BridgeInterface';
+    configuration.bridgeInterface = name;
+  }
+  assume('detectLocalMode', `local traffic by interface ${name}`);
+  return true;
+}
+
+/** `-i NAME` of "pod traffic for … external destinations". */
+function podInterface(view: View): string | undefined {
+  const names: string[] = [];
+  for (const [name, { rules }] of view.tables.get('nat')?.chains ?? []) {
+    if (serviceChainParts(name)?.kind !== 'EXT') continue;
+    for (const { inInterface } of rules) if (inInterface?.negated === false) names.push(inInterface.name);
+  }
+  return most(names);
+}
+
+/**
+ * KUBE-FORWARD is whole but for the rule that drops INVALID packets: kube-proxy leaves it out where it finds the
+ * sysctl nf_conntrack_tcp_be_liberal set, whoever set it (1.29).
+ */
+function isLiberal(view: View): boolean {
+  const rules = rulesOf(view, 'filter', 'KUBE-FORWARD');
+  const accepts = rules.filter(({ target }) => target?.kind === 'ACCEPT');
+  return accepts.length === 2 && rules.length === 2;
 }
 
 /** The jumps to KUBE-MARK-MASQ for cluster IPs in KUBE-SVC and KUBE-SVL chains; up to 1.21, in KUBE-SERVICES. */

@@ -120,3 +120,31 @@ test('a jump to a chain that is not declared is an error with its line', async (
     `bad:${line}: error: a rule jumps to KUBE-MARK-DROP, which the filter table does not declare`,
   );
 });
+
+describe('settings that only the dump shows are taken from it', () => {
+  test.each([
+    ['masqueradeAll with a cluster CIDR', ['--masquerade-all', '--cluster-cidr', '10.244.0.0/16']],
+    [
+      'masqueradeAll with the bridge of the pods',
+      ['--masquerade-all', '--detect-local-mode', 'BridgeInterface', '--pod-bridge-interface', 'cni0'],
+    ],
+    [
+      'the prefix of pod interfaces',
+      ['--detect-local-mode', 'InterfaceNamePrefix', '--pod-interface-name-prefix', 'veth'],
+    ],
+    ['conntrack that is liberal with TCP', ['--cluster-cidr', '10.244.0.0/16', '--conntrack-tcp-be-liberal']],
+    ['another bit for masquerading', ['--cluster-cidr', '10.244.0.0/16', '--iptables-masquerade-bit', '3']],
+    [
+      'no node ports on the loopback network',
+      ['--cluster-cidr', '10.244.0.0/16', '--iptables-localhost-nodeports=false'],
+    ],
+  ])('%s', async (title, options) => {
+    const manifest = join(fixtures, 'node-port-local', 'cluster.yaml');
+    const name = title.replaceAll(' ', '-');
+    const { stdout } = await run([manifest, '--node', 'node-a', '--kube-version', '1.36', ...options]);
+    writeFileSync(at(name), stdout);
+    const { code, stdout: report } = await runDiff([manifest, at(name), '--node', 'node-a']);
+    expect(report).toMatch(/^no difference in /m);
+    expect(code).toBe(0);
+  });
+});
