@@ -111,8 +111,6 @@ export function gatherNames(views: readonly View[], known: readonly ServicePortO
     return protocol === undefined ? undefined : suffixOf(words.servicePortName, protocol);
   };
 
-  const ofEndpointChain = new Map<string, string>();
-  const endpoints = new Map<string, string>();
   for (const view of views) {
     for (const [table, chain] of SHARED) {
       for (const rule of view.tables.get(table)?.chains.get(chain)?.rules ?? []) {
@@ -123,32 +121,53 @@ export function gatherNames(views: readonly View[], known: readonly ServicePortO
         }
       }
     }
-    for (const [name, { rules }] of view.tables.get('nat')?.chains ?? []) {
-      const parts = serviceChainParts(name);
-      if (parts !== undefined && (parts.kind === 'SVC' || parts.kind === 'SVL' || parts.kind === 'XLB')) {
-        for (const rule of rules) {
-          const target = jumpOf(rule);
-          if (target?.startsWith('KUBE-SEP-')) {
-            if (!ofEndpointChain.has(target)) ofEndpointChain.set(target, parts.suffix);
-          }
-        }
-      } else if (name.startsWith('KUBE-SEP-') && !endpoints.has(name)) {
-        const dnat = rules.find(({ target }) => target?.kind === 'DNAT')?.target;
-        if (dnat?.kind === 'DNAT') endpoints.set(name, dnat.destinations.at(-1) ?? '');
-      }
-    }
   }
+
+  // Most chains are those of endpoints, and few of them are ever asked for.
+  let ofEndpointChain: ReadonlyMap<string, string> | undefined;
+  const ownerOfEndpointChain = (chain: string): string | undefined => {
+    ofEndpointChain ??= ownersOfEndpointChains(views);
+    return ofEndpointChain.get(chain);
+  };
 
   const ambiguous = new Map<string, number>();
   for (const { name } of labels.values()) ambiguous.set(name, (ambiguous.get(name) ?? 0) + 1);
   return {
     ownerOfRule,
-    ownerOfChain: (chain) => serviceChainParts(chain)?.suffix ?? ofEndpointChain.get(chain),
+    ownerOfChain: (chain) => serviceChainParts(chain)?.suffix ?? ownerOfEndpointChain(chain),
     label: (suffix) => {
       const known = labels.get(suffix);
       if (known === undefined) return `unknown service (KUBE-SVC-${suffix})`;
       return (ambiguous.get(known.name) ?? 0) > 1 ? `${known.name}/${known.protocol}` : known.name;
     },
-    endpoint: (chain) => endpoints.get(chain) ?? chain,
+    endpoint: (chain) => endpointOf(chain, views) ?? chain,
   };
+}
+
+/** Suffixes of service ports, by the endpoint chains that theirs jump to. */
+function ownersOfEndpointChains(views: readonly View[]): Map<string, string> {
+  const owners = new Map<string, string>();
+  for (const view of views) {
+    for (const [name, { rules }] of view.tables.get('nat')?.chains ?? []) {
+      const parts = serviceChainParts(name);
+      if (parts?.kind !== 'SVC' && parts?.kind !== 'SVL' && parts?.kind !== 'XLB') continue;
+      for (const rule of rules) {
+        const target = jumpOf(rule);
+        if (target?.startsWith(ENDPOINT_CHAIN) && !owners.has(target)) owners.set(target, parts.suffix);
+      }
+    }
+  }
+  return owners;
+}
+
+const ENDPOINT_CHAIN = 'KUBE-SEP-';
+
+function endpointOf(chain: string, views: readonly View[]): string | undefined {
+  if (!chain.startsWith(ENDPOINT_CHAIN)) return undefined;
+  for (const view of views) {
+    const rules = view.tables.get('nat')?.chains.get(chain)?.rules ?? [];
+    const dnat = rules.find(({ target }) => target?.kind === 'DNAT')?.target;
+    if (dnat?.kind === 'DNAT') return dnat.destinations.at(-1) ?? '';
+  }
+  return undefined;
 }

@@ -1,5 +1,6 @@
 import type { Chain, Family, Rule } from '../netfilter/index.ts';
 import { sameBehaviour } from './ordinary-chain.ts';
+import { sameRules } from './same-rules.ts';
 
 /**
  * Chains that all service ports share (KUBE-SERVICES, KUBE-NODEPORTS …). kube-proxy fills them in random
@@ -59,7 +60,7 @@ export function compareShared(expected: SharedChain, actual: SharedChain, family
   const add = (key: string) => {
     const left = expected.groups.get(key) ?? [];
     const right = actual.groups.get(key) ?? [];
-    if (!sameBehaviour(left, right, family))
+    if (!sameRules(left, right) && !sameBehaviour(left, right, family))
       groups.push({ traffic: parseKey(key), expected: left, actual: right });
   };
   for (const key of expected.groups.keys()) add(key);

@@ -3,6 +3,7 @@ import { type Balancing, readBalancing, sameBalancing } from './balancing-chain.
 import { builtInJumps, compareJumps, type JumpDifference } from './jumps.ts';
 import { sameChain } from './ordinary-chain.ts';
 import { behaviourKey } from './rule-key.ts';
+import { sameRules } from './same-rules.ts';
 import { isBuiltIn, isProxyChain, isServiceChain, serviceChainParts } from './scope.ts';
 import { compareShared, readSharedChain, type SharedDifference } from './shared-chain.ts';
 import type { TableView, View } from './view.ts';
@@ -85,14 +86,12 @@ export function compareTable(
     }
     if (isShared(chain)) continue;
     const kind = serviceChainParts(chain)?.kind;
+    const samePolicy = options.scope !== 'all' || policy === other.policy;
+    if (samePolicy && sameRules(rules, other.rules)) continue;
     if (kind === 'SVC' || kind === 'SVL') {
-      const before = rules;
-      const pair = { expected: readBalancing(before, family), actual: readBalancing(other.rules, family) };
+      const pair = { expected: readBalancing(rules, family), actual: readBalancing(other.rules, family) };
       if (!sameBalancing(pair.expected, pair.actual, family)) balancing.set(chain, pair);
-    } else if (
-      !sameChain(...ofInterest(chain, rules, other.rules, family, options), family) ||
-      (options.scope === 'all' && policy !== other.policy)
-    ) {
+    } else if (!samePolicy || !sameChain(...ofInterest(chain, rules, other.rules, family, options), family)) {
       ordinary.add(chain);
     }
   }

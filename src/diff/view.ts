@@ -43,16 +43,26 @@ export function viewOf(ruleset: Ruleset): View {
   }
   return {
     family: ruleset.family,
-    tables: new Map(
-      [...tables].map(([name, chains]) => [name, { name, chains, reachable: reachableChains(chains) }]),
-    ),
+    tables: new Map([...tables].map(([name, chains]) => [name, tableView(name, chains)])),
+  };
+}
+
+/** Which chains can be reached is found out when it is asked: on a node that is as it should be, nobody does. */
+function tableView(name: string, chains: ReadonlyMap<string, Chain>): TableView {
+  let reachable: ReadonlySet<string> | undefined;
+  return {
+    name,
+    chains,
+    get reachable() {
+      reachable ??= reachableChains(chains);
+      return reachable;
+    },
   };
 }
 
 /** The same list where no rule needs another spelling, as in all of a large dump. */
 function withPlainSpellings(rules: readonly Rule[]): readonly Rule[] {
-  const plain = rules.map(withPlainSpelling);
-  return plain.every((rule, i) => rule === rules[i]) ? rules : plain;
+  return rules.every((rule) => withPlainSpelling(rule) === rule) ? rules : rules.map(withPlainSpelling);
 }
 
 function reachableChains(chains: ReadonlyMap<string, Chain>): Set<string> {
