@@ -39,6 +39,14 @@ export async function runInventory(
   );
   if (read === undefined) return EXIT_TROUBLE;
   const inventory = takeInventory(read.state.rulesets, version);
+  if (
+    inventory.equalChains + inventory.otherChains.length === 0 &&
+    inventory.recognised.mode === 'iptables'
+  ) {
+    throw new UsageError(
+      '--inventory: there is no chain of kube-proxy in it; take what iptables-save prints on the node',
+    );
+  }
   await io.writeOut(options.output === 'json' ? inventoryJson(inventory) : inventoryText(inventory));
   return EXIT_OK;
 }

@@ -53,7 +53,8 @@ export function takeInventory(rulesets: Rulesets, version?: KubeProxyVersion): I
   );
   let equalChains = 0;
   const otherChains: OtherChain[] = [];
-  for (const view of views) {
+  // In ipvs mode rules name no Services: there is nothing to compile again.
+  for (const view of recognised.mode === 'ipvs' ? [] : views) {
     const compiled =
       compilation && viewOf(compilation.rules[view.family === 'ipv4' ? 'IPv4' : 'IPv6'].kernel);
     for (const { table, chain } of proxyChains(view)) {

@@ -14,6 +14,7 @@ export function inventoryText(inventory: Inventory): string {
   if (recognised.mode === 'ipvs')
     lines.push('  in ipvs mode rules name no Services: none can be read out of them');
   for (const port of servicePorts) lines.push('', ...servicePortLines(port));
+  if (recognised.mode === 'ipvs') return `${lines.join('\n')}\n`;
   const total = equalChains + otherChains.length;
   lines.push('', `compiled again for ${version.text}: ${equalChains} of ${total} chains come out the same`);
   for (const { table, chain, reason } of otherChains.slice(0, MAX_OTHER_CHAINS))

@@ -1,6 +1,10 @@
 /** Versions of kube-proxy on the command line of kp-diff: recognised, read back, compared. */
+import { writeFileSync } from 'node:fs';
+import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { main } from '../../src/cli/kp-diff.ts';
+import { run } from '../support/run.ts';
+import { temporaryFolder } from '../support/temporary.ts';
 
 async function diff(...args: readonly string[]) {
   let stdout = '';
@@ -72,6 +76,29 @@ describe('--inventory', () => {
     const { code, stdout, stderr } = await diff(...args);
     expect([code, stdout]).toEqual([2, '']);
     expect(stderr).toMatch(message);
+  });
+});
+
+describe('--inventory of what holds no Services', () => {
+  const folder = temporaryFolder();
+
+  test('is refused where there is no chain of kube-proxy', async () => {
+    const file = join(folder, 'docker.save');
+    writeFileSync(file, '*nat\n:PREROUTING ACCEPT [0:0]\n:DOCKER - [0:0]\n-A PREROUTING -j DOCKER\nCOMMIT\n');
+    const { code, stdout, stderr } = await diff('--inventory', file);
+    expect([code, stdout]).toEqual([2, '']);
+    expect(stderr).toContain('no chain of kube-proxy');
+  });
+
+  test('says so in ipvs mode, and tells the version', async () => {
+    const file = join(folder, 'ipvs.save');
+    const node = ['--node', 'node-a', '--proxy-mode', 'ipvs', '--kube-version', '1.27'];
+    writeFileSync(file, (await run(['fixtures/hello1/cluster.yaml', ...node])).stdout);
+    const { code, stdout } = await diff('--inventory', file);
+    expect(code).toBe(0);
+    expect(stdout).toMatch(/^kube-proxy 1\.26 … 1\.27, ipvs mode\n/);
+    expect(stdout).toContain('name no Services');
+    expect(stdout).not.toContain('compiled again');
   });
 });
 
