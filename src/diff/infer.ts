@@ -7,6 +7,7 @@ import {
 } from '../kube/index.ts';
 import type { Family, Rule, Ruleset } from '../netfilter/index.ts';
 import { readComment } from './names.ts';
+import { setOf } from './proxy-mode.ts';
 import { describeRange, recogniseVersion } from './recognise-version.ts';
 import { jumpOf } from './rule-key.ts';
 import { serviceChainParts } from './scope.ts';
@@ -168,7 +169,13 @@ function isLiberal(view: View): boolean {
 /** The jumps to KUBE-MARK-MASQ for cluster IPs in KUBE-SVC and KUBE-SVL chains; up to 1.21, in KUBE-SERVICES. */
 function masqueradesOfClusterIPs(view: View): Rule[] {
   const isOfClusterIP = (rule: Rule) =>
-    jumpOf(rule) === 'KUBE-MARK-MASQ' && ['cluster IP', undefined].includes(readComment(rule)?.kind);
+    jumpOf(rule) === 'KUBE-MARK-MASQ' &&
+    ['cluster IP', undefined].includes(readComment(rule)?.kind) &&
+    // In ipvs mode; `src,dst` is what kube-proxy writes where nothing tells local traffic.
+    rule.matches.every(
+      (match) =>
+        match.kind !== 'set' || (setOf(rule) === 'KUBE-CLUSTER-IP' && match.directions.join() === 'dst,dst'),
+    );
   const found: Rule[] = rulesOf(view, 'nat', 'KUBE-SERVICES').filter(isOfClusterIP);
   for (const [name, { rules }] of view.tables.get('nat')?.chains ?? []) {
     const kind = serviceChainParts(name)?.kind;
