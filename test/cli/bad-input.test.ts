@@ -333,7 +333,7 @@ const CASES: readonly (readonly [string, string, readonly string[]])[] = [
     'name: web-1',
     'name: Web_1',
     [
-      'cluster.yaml:38:9: error: EndpointSlice: metadata.name: "Web_1" is not a name of a EndpointSlice (lower-case letters, digits, dots and hyphens, at most 253 characters)',
+      'cluster.yaml:38:9: error: EndpointSlice: metadata.name: "Web_1" is not a name of an EndpointSlice (lower-case letters, digits, dots and hyphens, at most 253 characters)',
     ],
   ],
   [
@@ -476,8 +476,8 @@ const CASES: readonly (readonly [string, string, readonly string[]])[] = [
   ],
   [
     'mode: iptables',
-    'mode: ipvs',
-    ['error: the configuration asks for ipvs mode; rules of iptables mode alone are known here'],
+    'mode: nftables',
+    ['error: the configuration asks for nftables mode; rules of the modes iptables and ipvs alone are known here'],
   ],
   [
     'bindAddress: 0.0.0.0',
