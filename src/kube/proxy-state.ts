@@ -23,13 +23,14 @@ import {
 } from './node-addresses.ts';
 import type { Service } from './service.ts';
 import {
-  reportOctalAddresses,
+  reportMisreadAddresses,
   reportUnusedAddresses,
   type ServicePort,
   type ServicePortWithoutEndpoints,
   servicePorts,
   usesEndpoints,
 } from './service-port.ts';
+import { reportShadowedPorts } from './shadowed-ports.ts';
 
 /** Whose rules: the node, its kube-proxy's version and configuration. */
 export interface NodeSettings {
@@ -72,8 +73,9 @@ export function proxyStates(
   const services = cluster.services.filter((service) => isWatched(service, settings, report));
   for (const service of services) {
     reportUnusedAddresses(service, report);
-    reportOctalAddresses(service, settings.version, report);
+    reportMisreadAddresses(service, settings.version, report);
   }
+  reportShadowedPorts(services, report);
   const slices = slicesByService(cluster, services, settings, report);
   reportMappedEndpoints(slices.values(), settings.version, report);
   return {

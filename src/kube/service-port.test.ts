@@ -6,7 +6,7 @@ import type { KubeProxyConfiguration } from './kube-proxy-configuration.ts';
 import { kubeProxyVersion } from './kube-proxy-version.ts';
 import { readService, type Service } from './service.ts';
 import {
-  reportOctalAddresses,
+  reportMisreadAddresses,
   reportUnusedAddresses,
   type ServicePortWithoutEndpoints,
   servicePorts,
@@ -228,7 +228,7 @@ describe('leading zeros where addresses are written as given:', () => {
     [{ ip: '203.0.113.10' }],
   );
   const problemsOf = (minor: number) =>
-    told((report) => reportOctalAddresses(of, kubeProxyVersion(minor), report)).problems;
+    told((report) => reportMisreadAddresses(of, kubeProxyVersion(minor), report)).problems;
 
   test('iptables reads another address, or none', () => {
     expect(problemsOf(29)).toEqual([
@@ -240,6 +240,29 @@ describe('leading zeros where addresses are written as given:', () => {
 
   test('later versions write what they read', () => {
     expect(problemsOf(30)).toEqual([]);
+  });
+});
+
+// `iptables -d ::ffff:192.0.2.1/128` of 1.8.9 is `host/network not found`.
+describe('IPv4 addresses written as IPv6 ones where addresses are written as given:', () => {
+  const of = service({ externalIPs: ['192.0.2.1', '::ffff:192.0.2.2'] }, [{ ip: '::FFFF:c000:203' }]);
+  const problemsOf = (minor: number, each = of) =>
+    told((report) => reportMisreadAddresses(each, kubeProxyVersion(minor), report)).problems;
+
+  test('the rules would not load', () => {
+    expect(problemsOf(29)).toEqual([
+      'error mapped-address at spec.externalIPs[1]: kube-proxy 1.29 writes ::ffff:192.0.2.2 as it is, which iptables does not take: its rules would not load',
+      'error mapped-address at status.loadBalancer.ingress: kube-proxy 1.29 writes ::FFFF:c000:203 as it is, which iptables does not take: its rules would not load',
+    ]);
+  });
+
+  test('later versions write what they read', () => {
+    expect(problemsOf(30)).toEqual([]);
+  });
+
+  test('of a family that the Service does not have they get no rules', () => {
+    const v6 = service({ clusterIP: 'fd00::50', externalIPs: ['::ffff:192.0.2.2'] });
+    expect(problemsOf(29, v6)).toEqual([]);
   });
 });
 

@@ -167,13 +167,31 @@ export function reportUnusedAddresses(service: Service, report: Report): void {
 }
 
 /**
- * Versions that write addresses as they were given leave it to iptables to read them, which takes a part with a
- * leading zero for an octal number (xtables_numeric_to_ipaddr), where kube-proxy takes it for a decimal one.
+ * Addresses that iptables reads otherwise than kube-proxy, or not at all, where a version writes them as they were
+ * given: IPv4 addresses written as IPv6 ones (`::ffff:192.0.2.1`), and parts with a leading zero, which iptables takes
+ * for octal numbers (xtables_numeric_to_ipaddr) and kube-proxy for decimal ones.
  */
-export function reportOctalAddresses(service: Service, version: KubeProxyVersion, report: Report): void {
+export function reportMisreadAddresses(service: Service, version: KubeProxyVersion, report: Report): void {
   if (hasOnlyClusterIPs(service)) return;
   const context = { object: `Service ${service.namespace}/${service.name}`, origin: service.origin, report };
   const { serviceAddresses, sourceRanges } = version.behaviour;
+  const families = new Set(service.clusterIPs.map(({ family }) => family));
+  const checkAddress = ({ given, ip }: GivenAddress, path: readonly (string | number)[]) => {
+    // Such an address gets no rules.
+    if (!families.has(ip.family)) return;
+    if (ip.family === 'IPv6' || !given.includes(':')) {
+      check(given, path);
+      return;
+    }
+    reportAt(
+      context,
+      'error',
+      'mapped-address',
+      path,
+      `kube-proxy ${version.text} writes ${given} as it is, which iptables does not take: its rules would not load`,
+      `write ${ip.text}`,
+    );
+  };
   const check = (given: string, path: readonly (string | number)[]) => {
     const parts = given.split('/')[0]?.split('.') ?? [];
     if (!parts.some((part) => /^0\d/.test(part))) return;
@@ -190,10 +208,12 @@ export function reportOctalAddresses(service: Service, version: KubeProxyVersion
     );
   };
   if (serviceAddresses === 'as given') {
-    service.externalIPs.forEach(({ given }, index) => {
-      check(given, ['spec', 'externalIPs', index]);
+    service.externalIPs.forEach((address, index) => {
+      checkAddress(address, ['spec', 'externalIPs', index]);
     });
-    for (const { given } of service.loadBalancerIPs) check(given, ['status', 'loadBalancer', 'ingress']);
+    for (const address of service.loadBalancerIPs) {
+      checkAddress(address, ['status', 'loadBalancer', 'ingress']);
+    }
   }
   if (sourceRanges === 'as given') {
     service.sourceRanges.forEach(({ given }, index) => {
