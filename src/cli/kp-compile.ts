@@ -196,7 +196,7 @@ async function run(
   const errorColors = colorsFor(io.errorIsTerminal, options.color, io.env);
   io.writeError(renderDiagnostics(diagnostics, read.sources, verbosity, errorColors));
   const failed = diagnostics.some(({ severity }) => severity === 'error');
-  if (compilation === undefined) return EXIT_TROUBLE;
+  if (compilation === undefined || read.isEmpty) return EXIT_TROUBLE;
   if (failed && options.keepGoing !== true) return EXIT_TROUBLE;
   if (options.strict === true && diagnostics.some(({ severity }) => severity === 'warning')) return EXIT_NO;
 

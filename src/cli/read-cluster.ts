@@ -4,6 +4,7 @@ import {
   type CollectorOptions,
   clusterCollector,
   type FoundConfiguration,
+  isCompiledKind,
   isReadKind,
 } from '../kube/index.ts';
 import {
@@ -28,6 +29,8 @@ export interface ReadCluster {
   /** From --config, which then wins over what the input holds. */
   readonly configuration: FoundConfiguration | undefined;
   readonly sources: Sources;
+  /** Nothing was read that rules are made from: what would be compiled is no answer to anything. */
+  readonly isEmpty: boolean;
 }
 
 /** Reads the inputs, and the configuration file if one was named, into a cluster. */
@@ -36,10 +39,15 @@ export async function readCluster(
   configFile: string | undefined,
   io: Io,
   progress: Progress,
-  report: Report,
+  sink: Report,
   options: ReadClusterOptions = {},
 ): Promise<ReadCluster> {
   const { given = new Map(), limits = {} } = options;
+  let failed = false;
+  const report: Report = (diagnostic) => {
+    failed ||= diagnostic.severity === 'error';
+    sink(diagnostic);
+  };
   const collector = clusterCollector(report, (text) => parseYaml(text, DEFAULT_LIMITS)[0], options);
   let objects = 0;
   const helpers = new Map<string, number>();
@@ -53,7 +61,7 @@ export async function readCluster(
         config.add(object);
         return;
       }
-      if (decides(object.kind)) objects++;
+      if (isCompiledKind(object.apiVersion, object.kind)) objects++;
       else helpers.set(object.kind, (helpers.get(object.kind) ?? 0) + 1);
       progress.tick(object.origin.end);
       collector.add(object);
@@ -62,7 +70,8 @@ export async function readCluster(
     { wants: isReadKind, stdin: io.stdin, given, limits, onFile: progress.file },
   );
   progress.done();
-  if (objects === 0) report(nothingRead(new Map([...summary.skipped, ...helpers])));
+  // What could not be read says enough.
+  if (objects === 0 && !failed) report(nothingRead(new Map([...summary.skipped, ...helpers])));
   const [configuration] = config.cluster().configurations;
   if (configFile !== undefined && configuration === undefined) {
     report({
@@ -72,23 +81,18 @@ export async function readCluster(
       place: { file: configFile },
     });
   }
-  return { cluster: collector.cluster(), configuration, sources: summary.sources };
+  return { cluster: collector.cluster(), configuration, sources: summary.sources, isEmpty: objects === 0 };
 }
 
 function configures(kind: string): boolean {
   return kind === 'KubeProxyConfiguration' || kind === 'ConfigMap';
 }
 
-/** Pods and what makes them only help where a Service has no slices. */
-function decides(kind: string): boolean {
-  return !['Pod', 'Deployment', 'StatefulSet', 'DaemonSet', 'ReplicaSet'].includes(kind);
-}
-
 function nothingRead(skipped: ReadonlyMap<string, number>): Diagnostic {
   const others = [...skipped].map(([kind, count]) => `${count} ${kind}`).join(', ');
   return {
     code: 'nothing-to-compile',
-    severity: 'warning',
-    message: `no Service, EndpointSlice or Node in the input${others === '' ? '' : ` (skipped: ${others})`}`,
+    severity: 'error',
+    message: `nothing to compile was read: no Service, EndpointSlice or Node in the input${others === '' ? '' : ` (skipped: ${others})`}`,
   };
 }

@@ -103,9 +103,7 @@ export async function readSide(
     options.config,
     io,
     progress,
-    // Compared with nothing, all that a node has would be too much.
-    (diagnostic) =>
-      report(diagnostic.code === 'nothing-to-compile' ? { ...diagnostic, severity: 'error' } : diagnostic),
+    report,
     { given, limits, lastWins: options.lastWins === true },
   );
   return { kind: 'manifests', cluster, configuration, sources };

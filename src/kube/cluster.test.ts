@@ -30,9 +30,71 @@ describe('what is read:', () => {
     ['apps.example.com/v1', 'Deployment', false],
     ['v1', 'Secret', false],
     ['v1', '', false],
+    // With a warning.
+    ['v1', 'service', true],
+    ['v2', 'Service', true],
+    ['serving.knative.dev/v1', 'service', false],
     ['', 'Service', false],
   ])('%s %s: %s', (apiVersion, kind, expected) => {
     expect(isReadKind(apiVersion, kind)).toBe(expected);
+  });
+});
+
+describe('a kind that is almost one of those that are read is named:', () => {
+  const problemsOfKind = (apiVersion: string, kind: string) =>
+    problemsOf({ ...serviceManifest({}), apiVersion, kind });
+
+  test.each([
+    ['v1', 'service', 'kind: found "service", expected Service'],
+    ['v1', 'SERVICE', 'kind: found "SERVICE", expected Service'],
+    ['discovery.k8s.io/v1', 'Endpointslice', 'kind: found "Endpointslice", expected EndpointSlice'],
+    ['v1', 'node', 'kind: found "node", expected Node'],
+    ['apps/v1', 'deployment', 'kind: found "deployment", expected Deployment'],
+    ['v1', 'list', 'kind: found "list", expected List'],
+    ['v1', 'servicelist', 'kind: found "servicelist", expected ServiceList'],
+    [
+      'kubeproxy.config.k8s.io/v1alpha1',
+      'KubeproxyConfiguration',
+      'kind: found "KubeproxyConfiguration", expected KubeProxyConfiguration',
+    ],
+  ])('%s %s', (apiVersion, kind, message) => {
+    expect(problemsOfKind(apiVersion, kind)).toEqual([`warning unknown-kind at ${message}; it is not read`]);
+  });
+
+  test.each([
+    ['v2', 'Service', 'found "v2", expected v1 for a Service'],
+    ['V1', 'Service', 'found "V1", expected v1 for a Service'],
+    ['core/v1', 'Endpoints', 'found "core/v1", expected v1 for an Endpoints'],
+    ['apps/v1', 'Service', 'found "apps/v1", expected v1 for a Service'],
+    [
+      'discovery.k8s.io/v2',
+      'EndpointSlice',
+      'found "discovery.k8s.io/v2", expected discovery.k8s.io/v1 or discovery.k8s.io/v1beta1 for an EndpointSlice',
+    ],
+    [
+      'v1',
+      'EndpointSlice',
+      'found "v1", expected discovery.k8s.io/v1 or discovery.k8s.io/v1beta1 for an EndpointSlice',
+    ],
+    [
+      'apps/v2',
+      'Deployment',
+      'found "apps/v2", expected apps/v1, apps/v1beta2, apps/v1beta1 or extensions/v1beta1 for a Deployment',
+    ],
+  ])('%s %s', (apiVersion, kind, message) => {
+    expect(problemsOfKind(apiVersion, kind)).toEqual([
+      `warning unknown-api-version at apiVersion: ${message}; it is not read`,
+    ]);
+  });
+
+  test.each([
+    ['serving.knative.dev/v1', 'Service'],
+    ['example.com/v1', 'service'],
+    ['v1', 'Secret'],
+    ['v1', 'NodeList'],
+    ['extensions/v1beta1', 'Ingress'],
+  ])('%s %s is not', (apiVersion, kind) => {
+    expect(problemsOfKind(apiVersion, kind)).toEqual([]);
   });
 });
 

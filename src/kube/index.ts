@@ -4,6 +4,7 @@ export {
   clusterCollector,
   type FoundConfiguration,
   type InputObject,
+  isCompiledKind,
   isReadKind,
 } from './cluster.ts';
 export type { Endpoint, EndpointSelection } from './endpoint-selection.ts';

@@ -191,7 +191,7 @@ describe('what cannot be used ends with 2 and says why', () => {
     ['note.txt', 'note.txt:1: error: this is not the output of iptables-save'],
     ['missing.txt', 'missing.txt: error: cannot be read: no such file or directory\n'],
     ['dump.gz', 'dump.gz: error: cannot be unpacked: '],
-    ['empty.yaml', 'error: no Service, EndpointSlice or Node in the input'],
+    ['empty.yaml', 'error: nothing to compile was read: no Service, EndpointSlice or Node in the input'],
     ['twice', 'twice/save.v4: error: the folder holds rules of ipv4 under two names\n'],
   ])('%s', async (name, message) => {
     expect(await refused([at('dump.txt'), at(name)])).toContain(message);

@@ -1,5 +1,5 @@
 /** Where rules and messages go: formats, families, folders, golden files, and what lets a run fail. */
-import { chmodSync, existsSync, mkdirSync, readdirSync, statSync } from 'node:fs';
+import { chmodSync, existsSync, mkdirSync, readdirSync, readFileSync, statSync } from 'node:fs';
 import { beforeAll, describe, expect, test } from 'vitest';
 import { documents, KUBE_PROXY, NODE_A, WEB } from './support/manifests.ts';
 import { linesOf, withoutComments, workspace } from './support/workspace.ts';
@@ -125,12 +125,51 @@ describe('inputs', () => {
     });
   });
 
-  test('without anything to compile are warned about, and what was skipped is counted', async () => {
+  test('without anything to compile are an error, and what was skipped is counted', async () => {
     space.write('deployment.yaml', 'apiVersion: apps/v1\nkind: Deployment\nmetadata:\n  name: web\n');
-    const { code, stderr } = await space.kpCompile(['@deployment.yaml']);
-    expect(code).toBe(0);
+    const { code, stdout, stderr } = await space.kpCompile(['@deployment.yaml']);
+    expect([code, stdout]).toEqual([2, '']);
     expect(stderr).toContain(
-      'warning: no Service, EndpointSlice or Node in the input (skipped: 1 Deployment)\n',
+      'error: nothing to compile was read: no Service, EndpointSlice or Node in the input (skipped: 1 Deployment)\n',
+    );
+  });
+
+  test('that are empty write nothing, and agree with no golden file, whatever else was asked for', async () => {
+    space.write('empty.yaml', '');
+    space.write('comment.yaml', '---\n# nothing yet\n');
+    space.write('list.json', '{"kind":"List","apiVersion":"v1","items":[]}');
+    space.write('configuration.yaml', KUBE_PROXY);
+    mkdirSync(space.path('no-files'));
+    expect(await space.kpCompile(['@cluster.yaml', '--out-dir', '@kept'])).toMatchObject({ code: 0 });
+    const before = readFileSync(space.path('kept/rules.v4'), 'utf8');
+    for (const input of [
+      '-',
+      '@empty.yaml',
+      '@comment.yaml',
+      '@list.json',
+      '@configuration.yaml',
+      '@no-files',
+    ]) {
+      for (const words of [[], ['--keep-going'], ['-q'], ['--check', '@kept'], ['--out-dir', '@kept']]) {
+        const { code, stdout, stderr } = await space.kpCompile([input, ...words]);
+        expect([input, words, code, stdout]).toEqual([input, words, 2, '']);
+        expect(stderr).toContain('error: nothing to compile was read: ');
+      }
+    }
+    expect(readFileSync(space.path('kept/rules.v4'), 'utf8')).toBe(before);
+  });
+
+  test('that hold a Node and no Service are a cluster without any', async () => {
+    space.write('node.yaml', documents(NODE_A, KUBE_PROXY));
+    expect(await space.kpCompile(['@node.yaml'])).toMatchObject({ code: 0, stderr: '' });
+  });
+
+  test('of a kind that is misspelt are named with their line', async () => {
+    space.write('lower.yaml', documents(NODE_A, WEB.replace('kind: Service', 'kind: service'), KUBE_PROXY));
+    const { code, stderr } = await space.kpCompile(['@lower.yaml']);
+    expect(code).toBe(0);
+    expect(stderr).toMatch(
+      /^lower\.yaml:\d+:7: warning: service web: kind: found "service", expected Service; it is not read\n/,
     );
   });
 
