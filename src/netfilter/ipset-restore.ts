@@ -58,8 +58,7 @@ function carryOut(
     }
     case 'add': {
       const options = memberOptions(words.slice(1));
-      if (second === undefined || options === undefined) return false;
-      if (!isIpsetWord(second) || /\s/.test(second)) return false;
+      if (second === undefined || !isIpsetWord(second) || options === undefined) return false;
       setNamed(drafts, name).members.set(second, { entry: second, options });
       return true;
     }

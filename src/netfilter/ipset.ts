@@ -43,7 +43,7 @@ export function parseIpset(text: string): ParsedIpset {
     else if (inListing && line.trim() === '') inListing = false;
     if (inListing || line.trim() === '') {
       if (line.trim() === '') endSet(listing, drafts);
-      else if (CONTROL.test(line) || !readListingLine(line, listing, drafts)) {
+      else if (NO_LISTING.test(line) || !readListingLine(line, listing, drafts)) {
         noteUnreadable(problems, line, 'ipset list');
       }
     } else if (!line.startsWith('#') && !readRestoreLine(line, drafts)) {
@@ -56,8 +56,8 @@ export function parseIpset(text: string): ParsedIpset {
   return { sets: finishedSets(drafts), problems: finishedProblems(problems) };
 }
 
-/** No listing has any, and some of them count as blanks. */
-const CONTROL = /[^\P{Cc}\t]/u;
+/** No listing has control characters, of which some count as blanks, nor what a command calls itself by. */
+const NO_LISTING = /[^\P{Cc}\t]|(?:^|\s)(?:--?exist|-!)(?=\s|$)/u;
 
 /** Lines that only ipset has: one is enough, whatever stands around it. */
 const OWN_LINES =

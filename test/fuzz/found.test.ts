@@ -45,6 +45,13 @@ test('ipset: a member with a control character is no member', () => {
   expect(problems).toHaveLength(1);
 });
 
+test('ipset: a listing that holds -exist, which is no option of a set, loses that line', () => {
+  const { sets } = parseIpset(
+    'Name: A\nType: hash:ip\nHeader: family inet\nMembers:\n10.0.0.1\n10.0.0.2 -exist\n',
+  );
+  expect(sets[0]?.members.map(({ entry }) => entry)).toEqual(['10.0.0.1']);
+});
+
 const LISTING = `Prot LocalAddress:Port Scheduler Flags
   -> RemoteAddress:Port           Forward Weight ActiveConn InActConn
 TCP  10.96.0.1:443 rr PERSISTENT

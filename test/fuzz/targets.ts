@@ -211,11 +211,29 @@ const RULE_PIECES = [
 const text = (input: Buffer): string => input.toString('utf8');
 const saved = (ruleset: Ruleset): string => [...printSave(ruleset)].join('');
 
+/** Matches that are known, apart from options in them that are not. */
+const OURS = new Set([
+  'addrtype',
+  'comment',
+  'conntrack',
+  'mark',
+  'recent',
+  'set',
+  'statistic',
+  'tcp',
+  'udp',
+]);
+
 /** Options that nobody knows are kept as words, and may mean something else behind other options. */
 function hasOnlyKnownOptions({ tables }: Ruleset): boolean {
   return tables.every(({ chains }) =>
     chains.every(({ rules }) =>
-      rules.every(({ unparsed, target }) => unparsed === undefined && target?.kind !== 'unknown'),
+      rules.every(
+        ({ unparsed, target, matches }) =>
+          unparsed === undefined &&
+          target?.kind !== 'unknown' &&
+          !matches.some((match) => match.kind === 'unknown' && OURS.has(match.name)),
+      ),
     ),
   );
 }
