@@ -24,6 +24,7 @@ export {
   type CompileOptions,
   compile,
   type IptablesRules,
+  type IpvsArtefacts,
   NFACCT_OBJECTS,
 } from './compile/index.ts';
 export {
@@ -40,6 +41,9 @@ export {
   changedChains,
   compareStates,
   type Finding,
+  type IpvsPatch,
+  type IpvsState,
+  ipvsPatchOf,
   type NodeState,
   PatchError,
   type Problem,
@@ -62,11 +66,19 @@ export { type LoadedObject, loadObjects, locate, renderDiagnostic } from './load
 export {
   canonicalRule,
   type Family,
+  type IpSet,
+  parseIpAddr,
+  parseIpset,
   parseIptablesSave,
+  parseIpvsadm,
+  printAddrBatch,
+  printIpsetRestore,
+  printIpvsadmRestore,
   printRestore,
   printSave,
   type Rule,
   type Ruleset,
+  type VirtualServer,
 } from './netfilter/index.ts';
 export {
   githubReport,
