@@ -2,7 +2,7 @@
  * Dumps that end in the middle. A save prints the chain lines of a table first, then its rules chain by chain in the
  * same order: so it is known which chains are whole, which one may lack rules, and of which nothing is known.
  */
-import type { NodeState } from '../diff/index.ts';
+import { type NodeState, servicePortsIn } from '../diff/index.ts';
 import type { Chain, Dump, Family, Ruleset, Table } from '../netfilter/index.ts';
 
 export interface CutTable {
@@ -66,6 +66,35 @@ export function withoutUnknown(state: NodeState, other: NodeState, cuts: readonl
     rulesets[family] = { family, tables };
   }
   return { ...state, rulesets };
+}
+
+/** Suffixes of the service ports that the other side has in what is unknown of a state, by family. */
+export function unknownPorts(
+  state: NodeState,
+  other: NodeState,
+  cuts: readonly CutTable[],
+): ReadonlyMap<Family, ReadonlySet<string>> {
+  const found = new Map<Family, ReadonlySet<string>>();
+  for (const family of new Set(cuts.map((cut) => cut.family))) {
+    const model = other.rulesets[family];
+    if (model === undefined) continue;
+    const ofFamily = cuts.filter((cut) => cut.family === family);
+    const has = new Map(
+      state.rulesets[family]?.tables.map(({ name, chains }) => [
+        name,
+        new Set(chains.map((chain) => chain.name)),
+      ]),
+    );
+    const isUnknown = (table: string, chain: string): boolean => {
+      const cut = ofFamily.find((each) => each.table === table);
+      // The text ends before a table that is not there.
+      if (cut === undefined) return !has.has(table);
+      if (cut.beforeRules || cut.unknown.has(chain)) return true;
+      return cut.isExcerpt === true && has.get(table)?.has(chain) !== true;
+    };
+    found.set(family, servicePortsIn(model, [...state.owners, ...other.owners], isUnknown));
+  }
+  return found;
 }
 
 function completed(

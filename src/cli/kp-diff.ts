@@ -2,6 +2,7 @@ import type { ChalkInstance } from 'chalk';
 import type { CompileOptions } from '../compile/index.ts';
 import type { Diagnostic } from '../diagnostics.ts';
 import {
+  type ComparedFamily,
   type Comparison,
   changedChains,
   compareStates,
@@ -11,6 +12,7 @@ import {
   patchOf,
   UnwritablePatchError,
 } from '../diff/index.ts';
+import type { Family } from '../netfilter/index.ts';
 import {
   githubReport,
   jsonReport,
@@ -21,7 +23,7 @@ import {
   unifiedReport,
 } from '../report/index.ts';
 import { colorsFor } from './colors.ts';
-import { type CutTable, describeCut, withoutUnknown } from './cut-off.ts';
+import { type CutTable, describeCut, unknownPorts, withoutUnknown } from './cut-off.ts';
 import { checkDiffOptions, DEFAULT_CONTEXT, type DiffOptions, diffCommand, sidesOf } from './diff-options.ts';
 import { EXIT_NO, EXIT_OK, EXIT_TROUBLE } from './exit-codes.ts';
 import { runInventory } from './inventory.ts';
@@ -65,7 +67,7 @@ async function run(
   if (sides === undefined) return EXIT_TROUBLE;
   const { expected, actual } = sides.states;
 
-  const comparison = withCuts(compareStates(expected, actual, options), sides.sides);
+  const comparison = withCuts(compareStates(expected, actual, options), sides);
   const nothing = comparison.families.every(({ tables }) => tables.length === 0);
   if (nothing && comparison.findings.length === 0 && comparison.incomparable === undefined) {
     throw new UsageError(`nothing can be compared: ${summaryLine(comparison)}`);
@@ -109,6 +111,8 @@ function* inLargeChunks(texts: Iterable<string>): Generator<string> {
 interface ReadSides {
   readonly sides: Named<Side>;
   readonly states: Named<NodeState>;
+  /** Of the service ports of a family, those of which one side lacks rules since a dump is cut off. */
+  readonly uncompared: ReadonlyMap<Family, number>;
 }
 
 /** Both sides as states; undefined, after messages, where one cannot be used. */
@@ -160,7 +164,23 @@ async function readSides(
   refuseInvented(sides, invented, options);
   const expected = withoutUnknown(states.expected, states.actual, cutsOf(sides.expected));
   const actual = withoutUnknown(states.actual, expected, cutsOf(sides.actual));
-  return { sides: { expected: sides.expected, actual: sides.actual }, states: { expected, actual } };
+  const missing = [
+    unknownPorts(states.expected, states.actual, cutsOf(sides.expected)),
+    unknownPorts(states.actual, expected, cutsOf(sides.actual)),
+  ];
+  const uncompared = new Map(
+    missing.flatMap((ofSide) =>
+      [...ofSide.keys()].map((family) => [
+        family,
+        new Set(missing.flatMap((each) => [...(each.get(family) ?? [])])).size,
+      ]),
+    ),
+  );
+  return {
+    sides: { expected: sides.expected, actual: sides.actual },
+    states: { expected, actual },
+    uncompared,
+  };
 }
 
 /** Rules with invented addresses say nothing of a node, and must never get onto one. Throws a UsageError. */
@@ -187,13 +207,31 @@ function cutsOf(side: Side): readonly CutTable[] {
 }
 
 /** Says what was not compared since a dump is cut off. */
-function withCuts(comparison: Comparison, { expected, actual }: Named<Side>): Comparison {
-  const cuts = [...cutsOf(expected), ...cutsOf(actual)];
+function withCuts(comparison: Comparison, { sides, uncompared }: ReadSides): Comparison {
+  const cuts = [...cutsOf(sides.expected), ...cutsOf(sides.actual)];
   const families = comparison.families.map((compared) => ({
     ...compared,
-    left: [...compared.left, ...cuts.filter(({ family }) => family === compared.family).map(describeCut)],
+    ...uncomparedOf(compared, uncompared.get(compared.family)),
+    left: withCutTables(
+      compared.left,
+      cuts.filter(({ family }) => family === compared.family),
+    ),
   }));
   return { ...comparison, families };
+}
+
+/** A table of which nothing can be used is not there for the comparison; that it is cut off says more. */
+function withCutTables(left: readonly string[], cuts: readonly CutTable[]): string[] {
+  const isCut = (reason: string) =>
+    cuts.some(({ table }) => reason.startsWith('the dump holds no ') && reason.endsWith(` ${table} table`));
+  return [...left.filter((reason) => !isCut(reason)), ...cuts.map(describeCut)];
+}
+
+function uncomparedOf(
+  { servicePorts }: ComparedFamily,
+  count: number | undefined,
+): Pick<ComparedFamily, 'uncompared'> {
+  return count === undefined ? {} : { uncompared: Math.min(count, servicePorts) };
 }
 
 interface ReportTexts {
@@ -211,7 +249,11 @@ function reportOf(
 ): ReportTexts {
   const { incomparable } = comparison;
   const reason = incomparable === undefined ? '' : `kp-diff: ${summaryLine(comparison)}\n`;
-  if (options.quiet === true) return { chunks: [], toError: reason };
+  if (options.quiet === true) {
+    const isPartial = comparison.families.some(({ uncompared }) => uncompared !== undefined);
+    const partial = isPartial ? `kp-diff: the answer is partial: ${summaryLine(comparison)}\n` : '';
+    return { chunks: [], toError: reason === '' ? partial : reason };
+  }
   const colors = colorsOf(false);
   const verbose = options.verbose === true;
   const placeOf = placeIn([sides.expected, sides.actual]);

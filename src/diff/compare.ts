@@ -9,6 +9,7 @@ import { expectedMode, isOfIptablesMode, leftoversOf } from './leftovers.ts';
 import { gatherNames, type Names, type ServicePortOwner } from './names.ts';
 import { isServiceChain } from './scope.ts';
 import { compareTable, type TableDifference } from './table-difference.ts';
+import { SHARED_CHAINS } from './uncompared.ts';
 import { ruleLine, ruleLines, rulesOf, type View, viewOf } from './view.ts';
 import { flushedNode, hiddenMatches, otherMode } from './whole-causes.ts';
 
@@ -371,13 +372,6 @@ function explainLifecycle(
     );
   }
 }
-
-const SHARED_CHAINS: readonly (readonly [string, string])[] = [
-  ['nat', 'KUBE-SERVICES'],
-  ['nat', 'KUBE-NODEPORTS'],
-  ['filter', 'KUBE-SERVICES'],
-  ['filter', 'KUBE-EXTERNAL-SERVICES'],
-];
 
 /** The service ports that a side programs: those that something leads to. */
 function ownersOf(view: View, names: Names): Set<string> {

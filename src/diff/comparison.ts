@@ -21,6 +21,8 @@ export interface ComparedFamily {
   readonly tables: readonly string[];
   /** Service ports that were compared: what either side programs. */
   readonly servicePorts: number;
+  /** Of these, those of which a dump that is cut off lacks rules; undefined where none is cut off. */
+  readonly uncompared?: number;
   /** Why tables, or the whole family, were left out: `the dump holds no IPv6 rules`. */
   readonly left: readonly string[];
 }

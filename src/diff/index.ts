@@ -10,4 +10,5 @@ export { type IpvsPatch, ipvsPatchOf } from './ipvs-patch.ts';
 export type { ServicePortOwner } from './names.ts';
 export { PatchError, patchOf, UnwritablePatchError } from './patch.ts';
 export { type Inventory, takeInventory } from './reproduce.ts';
+export { servicePortsIn } from './uncompared.ts';
 export { previewUpgrade, type Upgrade } from './upgrade.ts';

@@ -56,11 +56,12 @@ function side({ kind, sources }: SideDescription): Json {
 }
 
 function families(comparison: Comparison): Json {
-  return comparison.families.map(({ family, tables, servicePorts, left }) => ({
+  return comparison.families.map(({ family, tables, servicePorts, uncompared, left }) => ({
     family: familyName(family),
     tables,
     servicePorts,
     differing: differing(comparison, family),
+    ...(uncompared === undefined ? {} : { comparedInPart: uncompared }),
     notCompared: left,
   }));
 }

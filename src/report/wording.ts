@@ -57,17 +57,25 @@ export function differing(comparison: Comparison, family: Family): number {
   return names.size;
 }
 
+function portsText(count: number): string {
+  return `${count} ${count === 1 ? 'service port' : 'service ports'}`;
+}
+
+function andUncompared(count: number, words: string): string {
+  return count === 0 ? '' : `, and ${count}${words} ${count === 1 ? 'was' : 'were'} not compared in full`;
+}
+
 /** The last line: how much differs, and what was not compared. Without line end. */
 export function summaryLine(comparison: Comparison): string {
   if (comparison.incomparable !== undefined) return `cannot compare: ${safe(comparison.incomparable)}`;
   const parts: string[] = [];
-  for (const { family, tables, servicePorts, left } of comparison.families) {
+  for (const { family, tables, servicePorts, uncompared = 0, left } of comparison.families) {
     const name = familyName(family);
     if (tables.length === 0) {
       parts.push(`${name}: not compared${left.length === 0 ? '' : ` (${left.map(safe).join('; ')})`}`);
       continue;
     }
-    const ports = `${servicePorts} ${servicePorts === 1 ? 'service port' : 'service ports'}`;
+    const ports = portsText(servicePorts);
     const where = left.length === 0 ? name : `${name}, compared in part: ${left.map(safe).join('; ')}`;
     const count = differing(comparison, family);
     const onNode = comparison.findings.some(
@@ -75,8 +83,17 @@ export function summaryLine(comparison: Comparison): string {
     );
     if (count > 0) {
       const subject = `${onNode ? 'the node and ' : ''}${count} of ${ports}`;
-      parts.push(`${subject} ${count === 1 && !onNode ? 'differs' : 'differ'} (${where})`);
-    } else parts.push(onNode ? `the node differs (${where})` : `no difference in ${ports} (${where})`);
+      const verb = count === 1 && !onNode ? 'differs' : 'differ';
+      parts.push(`${subject} ${verb}${andUncompared(uncompared, '')} (${where})`);
+    } else if (onNode) {
+      parts.push(`the node differs${andUncompared(uncompared, ` of ${ports}`)} (${where})`);
+    } else if (uncompared > 0 && uncompared >= servicePorts) {
+      parts.push(`none of ${ports} was compared in full (${where})`);
+    } else {
+      parts.push(
+        `no difference in ${portsText(servicePorts - uncompared)}${andUncompared(uncompared, ' more')} (${where})`,
+      );
+    }
   }
   return parts.length === 0 ? 'nothing was compared' : parts.join('; ');
 }

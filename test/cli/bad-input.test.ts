@@ -477,7 +477,9 @@ const CASES: readonly (readonly [string, string, readonly string[]])[] = [
   [
     'mode: iptables',
     'mode: nftables',
-    ['error: the configuration asks for nftables mode; rules of the modes iptables and ipvs alone are known here'],
+    [
+      'error: the configuration asks for nftables mode; rules of the modes iptables and ipvs alone are known here',
+    ],
   ],
   [
     'bindAddress: 0.0.0.0',

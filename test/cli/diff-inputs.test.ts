@@ -246,6 +246,36 @@ describe('a dump that is cut off', () => {
     expect(stderr).toContain('cut.txt: warning: the table nat is cut off: one chain is not compared');
   });
 
+  test('the last line says of how many service ports something is not known, with -q too', async () => {
+    const end = v4.indexOf('-A KUBE-SERVICES', v4.indexOf('*nat'));
+    const { code, stdout, stderr } = await cutAt(end);
+    expect(code).toBe(0);
+    expect(stdout).toMatch(/^none of 5 service ports was compared in full \(IPv4, compared in part: /m);
+    expect(stderr).not.toContain('kp-diff: ');
+    const quiet = await cutAt(end, v4, '-q');
+    expect([quiet.code, quiet.stdout]).toEqual([0, '']);
+    expect(quiet.stderr).toBe(`kp-diff: the answer is partial: ${stdout.trimEnd().split('\n').at(-1)}\n`);
+    const json = await cutAt(end, v4, '--output', 'json');
+    expect(JSON.parse(json.stdout).families[0]).toMatchObject({ servicePorts: 5, comparedInPart: 5 });
+  });
+
+  test('service ports of which all is there are not among them', async () => {
+    // The chains of services come last, in the order of their names.
+    const last = v4.lastIndexOf('-A KUBE-SVC-');
+    const { code, stdout } = await cutAt(last);
+    expect(code).toBe(0);
+    expect(stdout).toContain(
+      'no difference in 4 service ports, and 1 more was not compared in full (IPv4, compared in part: ',
+    );
+    expect((await runDiff([at('dump.txt'), at('dump.txt'), '-q'])).stderr).toBe('');
+  });
+
+  test('a table that is cut off is not said to be missing', async () => {
+    const { stdout } = await cutAt(v4.indexOf('-A ', v4.indexOf('*nat')) + 3);
+    expect(stdout).toContain('the table nat is cut off');
+    expect(stdout).not.toContain('the dump holds no IPv4 nat table');
+  });
+
   test('a name that is cut off is no chain', async () => {
     const { code } = await cutAt(v4.lastIndexOf('-A KUBE-SVC-') + '-A KUBE-SVC-X'.length);
     expect(code).toBe(0);
