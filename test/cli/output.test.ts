@@ -290,6 +290,12 @@ describe('--out-dir', () => {
     expect(existsSync(space.path('untouched'))).toBe(false);
   });
 
+  test.skipIf(!existsSync('/proc/self'))('that can never be made is refused at once', async () => {
+    const { code, stderr } = await space.kpCompile(['@cluster.yaml', '--out-dir', '/proc/nowhere/rules']);
+    expect(code).toBe(2);
+    expect(stderr).toContain('kp-compile: cannot write to /proc/nowhere/rules: ');
+  });
+
   test('holds nothing half-written where one of its files cannot be', async () => {
     space.write('half/rules.v4', 'old\n');
     mkdirSync(space.path('half/rules.v6'), { recursive: true });
