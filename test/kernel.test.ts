@@ -66,7 +66,7 @@ function sourcesFor(version: string): readonly Source[] {
     ...conformanceCases().map((item) => ({ name: item.name, args: caseArguments(item, version) })),
     ...fixtures().map(({ name, folder }) => ({
       name: `fixture-${name}`,
-      args: [folder, '--kube-version', version],
+      args: [folder, '--node', 'node-a', '--kube-version', version],
     })),
   ];
 }
