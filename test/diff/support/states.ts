@@ -22,7 +22,7 @@ export function compileCase(each: ConformanceCase, version: string): Promise<Nod
 
 /** A fixture, as `kp-compile FOLDER` would; its kube-proxy.yaml is among the files of the folder. */
 export function compileFixture({ folder }: Fixture, version: string): Promise<NodeState> {
-  return compileFiles([folder], { version: kubeProxyVersion(Number(version.slice(2))) });
+  return compileFiles([folder], { node: 'node-a', version: kubeProxyVersion(Number(version.slice(2))) });
 }
 
 export async function compileFiles(files: readonly string[], options: CompileOptions): Promise<NodeState> {
