@@ -28,9 +28,9 @@ export function leftoversOf(
   actual: IpvsState | undefined,
   mode: 'iptables' | 'ipvs',
 ): Problem[] {
-  if (mode === 'ipvs') return right === undefined ? [] : chainsOfIptables(right);
+  if (mode === 'ipvs') return right === undefined ? [] : chainsOfIptables(left, right);
   return [
-    ...(right === undefined ? [] : chainsOfIpvs(right)),
+    ...(right === undefined ? [] : chainsOfIpvs(left, right)),
     ...serversLeft(family, left, actual),
     ...setsLeft(family, right, actual),
     ...addressesLeft(family, actual),
@@ -42,19 +42,28 @@ export function isOfIptablesMode(chain: string): boolean {
   return isServiceChain(chain) || OF_IPTABLES_MODE.has(chain);
 }
 
-function chainsOfIptables(view: View): Problem[] {
-  return chainsLeft(view, 'iptables', isOfIptablesMode);
+function chainsOfIptables(left: View | undefined, right: View): Problem[] {
+  return chainsLeft(left, right, 'iptables', isOfIptablesMode);
 }
 
-function chainsOfIpvs(view: View): Problem[] {
-  return chainsLeft(view, 'ipvs', (chain) => modeOfChain(chain) === 'ipvs' || OF_IPVS_MODE.has(chain));
+function chainsOfIpvs(left: View | undefined, right: View): Problem[] {
+  return chainsLeft(left, right, 'ipvs', (chain) => modeOfChain(chain) === 'ipvs' || OF_IPVS_MODE.has(chain));
 }
 
-/** Of each table the chains of a mode, and the rules elsewhere that lead to them. */
-function chainsLeft(view: View, mode: string, isOfMode: (chain: string) => boolean): Problem[] {
+/**
+ * Of each table the chains of a mode, and the rules elsewhere that lead to them. What the expected side, another
+ * dump of the kind, has as well is no difference.
+ */
+function chainsLeft(
+  expected: View | undefined,
+  view: View,
+  mode: string,
+  isOfMode: (chain: string) => boolean,
+): Problem[] {
   const problems: Problem[] = [];
   for (const { name: table, chains } of view.tables.values()) {
-    const left = [...chains.keys()].filter(isOfMode);
+    const known = expected?.tables.get(table)?.chains;
+    const left = [...chains.keys()].filter((chain) => isOfMode(chain) && known?.has(chain) !== true);
     if (left.length === 0) continue;
     const holders: RuleLine[] = [];
     const from = new Set<string>();
