@@ -48,7 +48,7 @@ export function addNodeOptions(command: Command): void {
     )
     .option(
       '--kube-version <1.NN>',
-      `version of kube-proxy, ${KNOWN_VERSIONS}; default: the Node’s, else the newest`,
+      `version of kube-proxy, ${KNOWN_VERSIONS}; default: the Node’s, in kp-diff else the dump’s, else the newest`,
     );
 }
 
