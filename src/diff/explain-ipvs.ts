@@ -1,5 +1,11 @@
 import { chainSuffix, type VirtualServerOwner } from '../compile/index.ts';
-import type { RealServer, VirtualServer } from '../netfilter/index.ts';
+import {
+  printAddressAndPort,
+  type RealServer,
+  realServerWords,
+  type VirtualServer,
+  virtualServerWords,
+} from '../netfilter/index.ts';
 import type { ProblemCode, RuleLine } from './comparison.ts';
 import { type FindingCollector, problem } from './findings.ts';
 import {
@@ -51,17 +57,13 @@ function partsOf(key: string): { protocol: string; address: string; port: number
   return { protocol, address, port: Number(port) };
 }
 
-function hostPort(address: string, port: number): string {
-  return address.includes(':') ? `[${address}]:${port}` : `${address}:${port}`;
-}
-
 /** `cluster IP 10.96.0.50:80`, `node port 30080 on 192.168.0.2`. */
 function subject(key: string, owner: VirtualServerOwner | undefined): string {
   const { protocol, address, port } = partsOf(key);
   const suffix = protocol === 'tcp' ? '' : `/${protocol}`;
-  if (owner === undefined) return `virtual server ${hostPort(address, port)}${suffix}`;
+  if (owner === undefined) return `virtual server ${printAddressAndPort(address, port)}${suffix}`;
   if (owner.kind === 'node port') return `node port ${port}${suffix} on ${address}`;
-  return `${owner.kind} ${hostPort(address, port)}${suffix}`;
+  return `${owner.kind} ${printAddressAndPort(address, port)}${suffix}`;
 }
 
 function explainServer(
@@ -315,27 +317,12 @@ function addressLine(address: string): RuleLine {
   return { table: 'kube-ipvs0', line: `${address}/${address.includes(':') ? 128 : 32}` };
 }
 
-const OPTIONS: Readonly<Record<string, string>> = { tcp: '-t', udp: '-u', sctp: '--sctp-service' };
-
-function serviceWords({ service }: VirtualServer): string {
-  return service.by === 'mark'
-    ? `-f ${service.mark}`
-    : `${OPTIONS[service.protocol]} ${hostPort(service.address, service.port)}`;
-}
-
 function serverLine(server: VirtualServer): RuleLine {
-  const persistent = server.persistentSeconds === undefined ? '' : ` -p ${server.persistentSeconds}`;
-  const flags = server.flags.length === 0 ? '' : ` -b ${server.flags.join(',')}`;
-  return { table: 'ipvs', line: `-A ${serviceWords(server)} -s ${server.scheduler}${persistent}${flags}` };
+  return { table: 'ipvs', line: `-A ${virtualServerWords(server)}` };
 }
-
-const METHODS = { masquerade: '-m', gatewaying: '-g', tunneling: '-i' } as const;
 
 function realServerLine(server: VirtualServer, real: RealServer): RuleLine {
-  return {
-    table: 'ipvs',
-    line: `-a ${serviceWords(server)} -r ${realServerText(real)} ${METHODS[real.method]} -w ${real.weight}`,
-  };
+  return { table: 'ipvs', line: `-a ${realServerWords(server.service, real)}` };
 }
 
 function serverLines(server: VirtualServer): RuleLine[] {

@@ -1,6 +1,12 @@
 import { type VirtualServerOwner, virtualServerKey } from '../compile/index.ts';
 import { cidrContains, parseCIDR, parseIP } from '../kube/index.ts';
-import type { Family, IpSet, RealServer, VirtualServer } from '../netfilter/index.ts';
+import {
+  type Family,
+  type IpSet,
+  printAddressAndPort,
+  type RealServer,
+  type VirtualServer,
+} from '../netfilter/index.ts';
 
 /** What one side says of IPVS; a part that is undefined was not dumped, and is not compared. */
 export interface IpvsState {
@@ -180,7 +186,7 @@ function maskOf({ persistentMask }: VirtualServer): string | undefined {
 
 /** `10.244.1.10:8080`, `[fd00::1]:8080` */
 export function realServerText({ address, port }: RealServer): string {
-  return address.includes(':') ? `[${address}]:${port}` : `${address}:${port}`;
+  return printAddressAndPort(address, port);
 }
 
 /** Sets of kube-proxy alone, of one family: IPv6 sets are named KUBE-6-…. */

@@ -4,7 +4,6 @@ import {
   enumField,
   fieldOf,
   integerField,
-  isDnsLabel,
   type JsonObject,
   type ObjectContext,
   objectField,
@@ -17,6 +16,7 @@ import {
 } from './fields.ts';
 import { type IPFamily, parseIP } from './ip.ts';
 import { readObjectName } from './object-name.ts';
+import { readPortName } from './port-name.ts';
 import { type Protocol, readProtocol } from './protocol.ts';
 
 /** An endpoint of a slice with its first address: kube-proxy reads no other. */
@@ -134,17 +134,8 @@ function readPorts(context: ObjectContext, value: JsonObject): SlicePort[] {
   for (const { value: item, index } of objectListField(context, value, 'ports', [])) {
     const path: FieldPath = ['ports', index];
     // The API server fills in an empty name; only a slice that never saw one has none at all.
-    const name = stringField(context, item, 'name', path) ?? '';
-    if (name !== '' && !isDnsLabel(name)) {
-      report(
-        context,
-        'error',
-        'invalid-port-name',
-        [...path, 'name'],
-        `${showValue(name)} is not a port name (lower-case letters, digits and hyphens, at most 63 characters)`,
-      );
-      continue;
-    }
+    const name = readPortName(context, item, path);
+    if (name === undefined) continue;
     const port = fieldOf(item, 'port');
     if (port === undefined || port === null || port === 0) {
       report(context, 'note', 'slice-port-without-number', path, 'kube-proxy skips a port without a number');

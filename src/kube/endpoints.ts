@@ -2,7 +2,6 @@ import type { FieldPath, Origin, Report } from '../diagnostics.ts';
 import type { EndpointSlice, SliceEndpoint, SlicePort } from './endpoint-slice.ts';
 import {
   integerField,
-  isDnsLabel,
   type JsonObject,
   type ObjectContext,
   objectListField,
@@ -13,6 +12,7 @@ import {
 } from './fields.ts';
 import { parseIP } from './ip.ts';
 import { readObjectName } from './object-name.ts';
+import { readPortName } from './port-name.ts';
 import { readProtocol } from './protocol.ts';
 
 const SKIP_MIRROR_LABEL = 'endpointslice.kubernetes.io/skip-mirror';
@@ -78,17 +78,8 @@ function readPorts(context: ObjectContext, subset: JsonObject, at: FieldPath): S
   const ports: SlicePort[] = [];
   for (const { value, index } of objectListField(context, subset, 'ports', at)) {
     const path = [...at, 'ports', index];
-    const name = stringField(context, value, 'name', path) ?? '';
-    if (name !== '' && !isDnsLabel(name)) {
-      report(
-        context,
-        'error',
-        'invalid-port-name',
-        [...path, 'name'],
-        `${showValue(name)} is not a port name (lower-case letters, digits and hyphens, at most 63 characters)`,
-      );
-      continue;
-    }
+    const name = readPortName(context, value, path);
+    if (name === undefined) continue;
     const port = integerField(context, value, 'port', path, 1, 65535);
     if (port !== undefined) ports.push({ name, protocol: readProtocol(context, value, path), port });
   }

@@ -3,7 +3,6 @@ import {
   enumField,
   fieldOf,
   integerField,
-  isDnsLabel,
   type JsonObject,
   type ObjectContext,
   objectField,
@@ -16,6 +15,7 @@ import {
 } from './fields.ts';
 import { type CIDR, type IPAddress, type IPFamily, parseCIDR, parseIP } from './ip.ts';
 import { readObjectName } from './object-name.ts';
+import { readPortName } from './port-name.ts';
 import { type Protocol, readProtocol } from './protocol.ts';
 import { readServiceTemplate, readTargetPort, type ServiceTemplate } from './service-template.ts';
 
@@ -275,17 +275,8 @@ function readPorts(context: ObjectContext, spec: JsonObject): ServicePortSpec[] 
   }
   for (const { value, index } of ports) {
     const path: FieldPath = ['spec', 'ports', index];
-    const name = stringField(context, value, 'name', path) ?? '';
-    if (name !== '' && !isDnsLabel(name)) {
-      report(
-        context,
-        'error',
-        'invalid-port-name',
-        [...path, 'name'],
-        `${showValue(name)} is not a port name (lower-case letters, digits and hyphens, at most 63 characters)`,
-      );
-      continue;
-    }
+    const name = readPortName(context, value, path);
+    if (name === undefined) continue;
     if ((fieldOf(value, 'port') ?? undefined) === undefined) {
       report(
         context,

@@ -17,6 +17,7 @@ export { addLine, createLine, delLine, printIpsetRestore } from './ipset-print.t
 export type { IpSet, IpSetMember, IpSetOption } from './ipset-types.ts';
 export type { ParsedIpvsadm } from './ipvs.ts';
 export { parseIpvsadm } from './ipvs.ts';
+export { printAddressAndPort } from './ipvs-addresses.ts';
 export { canonicalVirtualServer } from './ipvs-canonical.ts';
 export { serviceKey } from './ipvs-draft.ts';
 export {

@@ -27,6 +27,7 @@ function decimalPort(text: string): number | undefined {
   return parsePort(/^0+\d+$/.test(text) ? text.replace(/^0+(?=\d)/, '') : text);
 }
 
+/** `10.0.0.1:80`, `[fd00::1]:80` */
 export function printAddressAndPort(address: string, port: number): string {
   return address.includes(':') ? `[${address}]:${port}` : `${address}:${port}`;
 }

@@ -33,12 +33,19 @@ export function markMasqRules(state: ProxyState): Rule[] {
 }
 
 export function forwardRules(state: ProxyState, nfacct: boolean): Rule[] {
-  const mark = masqueradeMark(state);
   const counter: Match[] = nfacct ? [{ kind: 'nfacct', name: NFACCT_INVALID_DROPPED }] : [];
   const invalid: Rule = { matches: [conntrack(['INVALID']), ...counter], target: { kind: 'DROP' } };
   return [
     // Conntrack that is liberal with TCP calls no out-of-window segment INVALID (1.29).
     ...(state.tcpBeLiberal ? [] : [invalid]),
+    ...forwardAccepts(state),
+  ];
+}
+
+/** What KUBE-FORWARD lets through in either mode: masqueraded traffic, and the rest of known connections. */
+export function forwardAccepts(state: ProxyState): Rule[] {
+  const mark = masqueradeMark(state);
+  return [
     {
       matches: [
         comment('kubernetes forwarding rules'),

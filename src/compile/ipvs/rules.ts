@@ -1,6 +1,6 @@
 import type { ProxyState } from '../../kube/index.ts';
 import type { Chain, Match, Rule, Ruleset, Table, Target } from '../../netfilter/index.ts';
-import { markMasqRules, masqueradeMark, postroutingRules } from '../iptables/fixed-rules.ts';
+import { forwardAccepts, markMasqRules, postroutingRules } from '../iptables/fixed-rules.ts';
 import { comment, conntrack, host, jumpTo, network, ofType } from '../iptables/rule.ts';
 import type { IpvsLayout, Jump } from './layout.ts';
 import { type IpvsServices, NODE_PORT_SETS } from './services.ts';
@@ -190,21 +190,8 @@ export function filterChains(state: ProxyState, { entries, outFilters }: IpvsSer
     matches: [plainSet(state, set, directions)],
     target: { kind: 'RETURN' },
   });
-  const mark = masqueradeMark(state);
   return [
-    chain(FORWARD, [
-      {
-        matches: [
-          comment('kubernetes forwarding rules'),
-          { kind: 'mark', negated: false, value: mark, mask: mark },
-        ],
-        target: { kind: 'ACCEPT' },
-      },
-      {
-        matches: [comment('kubernetes forwarding conntrack rule'), conntrack(['RELATED', 'ESTABLISHED'])],
-        target: { kind: 'ACCEPT' },
-      },
-    ]),
+    chain(FORWARD, forwardAccepts(state)),
     chain(NODE_PORT, [
       {
         matches: inSet(state, 'KUBE-HEALTH-CHECK-NODE-PORT', 'dst'),
