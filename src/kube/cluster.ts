@@ -5,6 +5,7 @@ import { fieldOf, isObject, type JsonObject, report as reportAt, showValue } fro
 import { type KubeProxyConfiguration, readKubeProxyConfiguration } from './kube-proxy-configuration.ts';
 import { type Node, readNode } from './node.ts';
 import { type Pod, podReader, readWorkload, type Workload, type WorkloadKind } from './pod.ts';
+import { type Copies, copiesThatMatter } from './pod-copies.ts';
 import { readService, type Service, type SkippedService } from './service.ts';
 
 /** The objects of a cluster that decide about a node's rules, in a compact and checked form. */
@@ -156,13 +157,14 @@ export interface CollectorOptions {
 /**
  * Collects a cluster object by object. `parseYaml` reads the KubeProxyConfiguration inside a ConfigMap and
  * throws where it cannot. Of objects with the same kind, namespace and name the first counts; where another one
- * differs in something that matters to rules, that is an error that names both.
+ * differs in something that matters to rules, that is an error that names both. Whether two Pods matter is known once
+ * all is there, so what `cluster()` finds goes to `report`; `add` may be given another one, for that object alone.
  */
 export function clusterCollector(
   report: Report,
   parseYaml: (text: string) => unknown,
   { lastWins = false }: CollectorOptions = {},
-): { add(object: InputObject): void; cluster(): Cluster } {
+): { add(object: InputObject, about?: Report): void; cluster(): Cluster } {
   const services = new Map<string, Service | SkippedService>();
   const slices = new Map<string, EndpointSlice>();
   const mirrored = new Map<string, { readonly origin: Origin; readonly slices: readonly EndpointSlice[] }>();
@@ -174,44 +176,58 @@ export function clusterCollector(
     ReplicaSet: new Map(),
     StatefulSet: new Map(),
   };
-  const readPod = podReader(report);
+  const readPod = podReader();
   const configurations: FoundConfiguration[] = [];
+  let copies: Copies[] = [];
 
-  /** Keeps one of two objects of one name; the first, and an error, where they say different things. */
-  const keep = <T extends { readonly origin: Origin }>(
+  /** Keeps one of two objects of one name: the first, unless the last wins. */
+  const keepOne = <T extends object>(
     known: Map<string, T>,
     key: string,
-    kind: string,
     item: T,
+    differs: (before: T) => void,
   ) => {
     const before = known.get(key);
     if (before === undefined) known.set(key, item);
     else if (contents(before) !== contents(item)) {
-      report(conflict(`${kind} ${key}`, before.origin, item.origin, lastWins));
+      differs(before);
       if (lastWins) known.set(key, item);
     }
   };
 
-  const add = (object: InputObject): void => {
+  const add = (object: InputObject, about: Report = report): void => {
     const { value, origin } = object;
     const reader = readerOf(object.apiVersion, object.kind);
     if (reader === undefined) {
-      reportMisspelt(object, report);
+      reportMisspelt(object, about);
       return;
     }
+    const keep = <T extends { readonly origin: Origin }>(
+      known: Map<string, T>,
+      key: string,
+      kind: string,
+      item: T,
+    ) =>
+      keepOne(known, key, item, (before) =>
+        about(conflict(`${kind} ${key}`, before.origin, item.origin, lastWins)),
+      );
+    const keepHelper = <T extends Pod | Workload>(known: Map<string, T>, kind: string, item: T) => {
+      const key = `${item.namespace}/${item.name}`;
+      keepOne<T>(known, key, item, (first) => void copies.push({ kind, key, first, second: item }));
+    };
     switch (reader) {
       case 'Service': {
-        const service = readService(value, origin, report);
+        const service = readService(value, origin, about);
         if (service !== undefined) keep(services, `${service.namespace}/${service.name}`, 'Service', service);
         break;
       }
       case 'EndpointSlice': {
-        const slice = readEndpointSlice(object.apiVersion, value, origin, report);
+        const slice = readEndpointSlice(object.apiVersion, value, origin, about);
         if (slice !== undefined) keep(slices, `${slice.namespace}/${slice.name}`, 'EndpointSlice', slice);
         break;
       }
       case 'Endpoints': {
-        const found = readEndpoints(value, origin, report);
+        const found = readEndpoints(value, origin, about);
         const first = found[0];
         if (first !== undefined) {
           keep(mirrored, `${first.namespace}/${first.serviceName}`, 'Endpoints', { origin, slices: found });
@@ -219,23 +235,21 @@ export function clusterCollector(
         break;
       }
       case 'Node': {
-        const node = readNode(value, origin, report);
+        const node = readNode(value, origin, about);
         if (node !== undefined) keep(nodes, node.name, 'Node', node);
         break;
       }
       case 'Pod': {
-        const pod = readPod(value, origin);
-        if (pod !== undefined) keep(pods, `${pod.namespace}/${pod.name}`, 'Pod', pod);
+        const pod = readPod(value, origin, about);
+        if (pod !== undefined) keepHelper(pods, 'Pod', pod);
         break;
       }
       case 'Deployment':
       case 'StatefulSet':
       case 'DaemonSet':
       case 'ReplicaSet': {
-        const workload = readWorkload(reader, value, origin, report);
-        if (workload !== undefined) {
-          keep(workloads[reader], `${workload.namespace}/${workload.name}`, reader, workload);
-        }
+        const workload = readWorkload(reader, value, origin, about);
+        if (workload !== undefined) keepHelper(workloads[reader], reader, workload);
         break;
       }
       case 'KubeProxyConfiguration':
@@ -243,20 +257,19 @@ export function clusterCollector(
           configuration: readKubeProxyConfiguration(value, {
             object: 'KubeProxyConfiguration',
             origin,
-            report,
+            report: about,
           }),
           origin,
         });
         break;
       case 'ConfigMap':
-        configurations.push(...readConfigMap(value, origin, report, parseYaml));
+        configurations.push(...readConfigMap(value, origin, about, parseYaml));
         break;
     }
   };
 
-  return {
-    add,
-    cluster: () => ({
+  const cluster = (): Cluster => {
+    const found: Cluster = {
       services: sorted(
         [...services.values()].filter((service): service is Service => !('skipped' in service)),
       ),
@@ -269,8 +282,45 @@ export function clusterCollector(
       pods: sorted([...pods.values()]),
       workloads: Object.values(workloads).flatMap((ofKind) => sorted([...ofKind.values()])),
       configurations,
-    }),
+    };
+    reportCopies(copies, found, lastWins, report);
+    // Once is enough, however often somebody asks for the cluster.
+    copies = [];
+    return found;
   };
+
+  return { add, cluster };
+}
+
+/** The Services that select Pods, those without a cluster IP so far among them. */
+export function selectingServices({ services, skippedServices }: Cluster): readonly Service[] {
+  const unaddressed = skippedServices.flatMap((skipped) =>
+    skipped.skipped === 'no cluster IP' ? [skipped.service] : [],
+  );
+  return [...services, ...unaddressed].filter(({ template }) => template.selector.size > 0);
+}
+
+function reportCopies(copies: readonly Copies[], cluster: Cluster, lastWins: boolean, report: Report): void {
+  if (copies.length === 0) return;
+  const served = new Set(
+    [...cluster.endpointSlices, ...cluster.mirroredSlices].map(
+      ({ namespace, serviceName }) => `${namespace}/${serviceName}`,
+    ),
+  );
+  const open = selectingServices(cluster).filter(
+    ({ namespace, name }) => !served.has(`${namespace}/${name}`),
+  );
+  const matter = copiesThatMatter(copies, open, cluster.pods);
+  for (const pair of copies) {
+    const { kind, key, first, second } = pair;
+    const found = conflict(`${kind} ${key}`, first.origin, second.origin, lastWins);
+    if (lastWins || matter.has(pair)) report(found);
+    else {
+      const { help: _, ...rest } = found;
+      const message = `${found.message}; no endpoints come from it`;
+      report({ ...rest, severity: 'warning', message });
+    }
+  }
 }
 
 function readConfigMap(

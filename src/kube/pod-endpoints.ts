@@ -4,7 +4,7 @@
  * and the hints of its trafficdist package.
  */
 import type { Report } from '../diagnostics.ts';
-import { type Cluster, compareText } from './cluster.ts';
+import { type Cluster, compareText, selectingServices } from './cluster.ts';
 import type { EndpointSlice, SliceEndpoint, SlicePort } from './endpoint-slice.ts';
 import { report as reportAt } from './fields.ts';
 import type { CIDR, IPFamily } from './ip.ts';
@@ -24,12 +24,7 @@ export interface PodEndpointOptions {
 export function withPodEndpoints(cluster: Cluster, options: PodEndpointOptions, report: Report): Cluster {
   const { pods, workloads } = cluster;
   if (pods.length === 0 && workloads.length === 0) return cluster;
-  const services = [
-    ...cluster.services,
-    ...cluster.skippedServices.flatMap((skipped) =>
-      skipped.skipped === 'no cluster IP' ? [skipped.service] : [],
-    ),
-  ].filter(({ template }) => template.selector.size > 0);
+  const services = selectingServices(cluster);
   const slices = groupByService([...cluster.endpointSlices, ...cluster.mirroredSlices]);
   const zones = new Map(cluster.nodes.map(({ name, zone }) => [name, zone]));
   const findPods = indexByLabels(pods);

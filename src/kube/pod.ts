@@ -65,9 +65,9 @@ function asWarnings(sink: Report): Report {
 }
 
 /** A reader of Pods; those of one template share what they have in common, for there may be very many. */
-export function podReader(sink: Report): (value: JsonObject, origin: Origin) => Pod | undefined {
+export function podReader(): (value: JsonObject, origin: Origin, sink: Report) => Pod | undefined {
   const templates = new Map<string, PodTemplate>();
-  return (value, origin) => {
+  return (value, origin, sink) => {
     const object = readObjectName('Pod', 'namespaced', 'subdomain', value, origin, asWarnings(sink));
     if (object === undefined) return undefined;
     const { namespace, name, metadata, context } = object;
