@@ -5,12 +5,13 @@
  *
  * A table is changed at its COMMIT, wholly or not at all; tables before one that failed stay changed.
  */
+import { escapeText } from '../escape.ts';
 import { applyCommand } from './apply-command.ts';
 import type { DraftTable } from './apply-draft.ts';
 import { circleIn, declareChain, draftOf, emptyTable, finishDraft, isTableName } from './apply-draft.ts';
 import type { ParsedSave, TablePlace } from './parse.ts';
 import type { ParseProblemCode } from './problems.ts';
-import type { Ruleset, Statement, Table } from './ruleset.ts';
+import type { Chain, Ruleset, Statement, Table } from './ruleset.ts';
 
 export type Applied =
   | { readonly ruleset: Ruleset }
@@ -29,6 +30,9 @@ export interface ApplyOptions {
   /** As `--noflush`, which is the default here; `false`: each table that the input names is emptied first. */
   readonly noflush?: boolean;
 }
+
+/** Of an error; it may quote a whole rule. */
+const MOST_CHARACTERS = 1000;
 
 /** What the parser passes over or mends, and iptables-restore does not. */
 const REFUSED: ReadonlySet<ParseProblemCode> = new Set([
@@ -54,9 +58,9 @@ export function applyRestore(
   const ruleset = 'ruleset' in input ? input.ruleset : input;
   const places = 'ruleset' in input ? input.places : undefined;
   const refused = 'ruleset' in input ? firstRefused(input) : undefined;
-  const tables = [...state.tables];
+  const tables = inOnePiece(state.tables);
   const fail = (error: string, line?: number, table?: string): Applied => ({
-    error,
+    error: escapeText(error, MOST_CHARACTERS),
     ...(line !== undefined && { line }),
     ...(table !== undefined && { table }),
     left: { family: state.family, tables },
@@ -78,6 +82,23 @@ export function applyRestore(
   return refused === undefined
     ? { ruleset: { family: state.family, tables } }
     : fail(refused.message, refused.line);
+}
+
+/** A table that was read in pieces is one table; of a chain in several of them the rules follow each other. */
+function inOnePiece(tables: readonly Table[]): Table[] {
+  if (new Set(tables.map(({ name }) => name)).size === tables.length) return [...tables];
+  const pieces = new Map<string, Map<string, Chain>>();
+  for (const { name, chains } of tables) {
+    const known = pieces.get(name) ?? new Map<string, Chain>();
+    pieces.set(name, known);
+    for (const chain of chains) {
+      const before = known.get(chain.name);
+      const policy = before?.policy ?? chain.policy;
+      const rules = [...(before?.rules ?? []), ...chain.rules];
+      known.set(chain.name, before === undefined ? chain : { ...before, policy, rules });
+    }
+  }
+  return [...pieces].map(([name, chains]) => ({ name, chains: [...chains.values()] }));
 }
 
 interface Refused {

@@ -1,7 +1,7 @@
 /* The lines of `ipset save` and `ipset restore`: commands that are carried out one after the other. */
 import { createSet, type SetDraft, type SetDrafts, setNamed } from './ipset-draft.ts';
 import { createOptions, memberOptions, setType } from './ipset-options.ts';
-import { ipsetWords, isIpsetWord } from './ipset-words.ts';
+import { EXIST, ipsetWords, isIpsetWord, QUIET } from './ipset-words.ts';
 import { note } from './ipvs-problems.ts';
 
 type CommandName = 'create' | 'add' | 'del' | 'flush' | 'destroy' | 'rename' | 'swap' | 'nothing';
@@ -16,10 +16,6 @@ const COMMANDS = new Map<string, CommandName>([
   ...(['swap', 'w', '-W', '--swap'] as const).map((word) => [word, 'swap'] as const),
   ...(['test', '-T', '--test', 'COMMIT', 'quit'] as const).map((word) => [word, 'nothing'] as const),
 ]);
-
-/** They stand anywhere in a line. */
-const EXIST = new Set(['-exist', '--exist', '-!']);
-const QUIET = new Set(['-quiet', '--quiet', '-q']);
 
 /** Carries out one line; false where it is no command of ipset. */
 export function readRestoreLine(line: string, drafts: SetDrafts): boolean {

@@ -36,8 +36,12 @@ export function isIpsetWord(text: string): boolean {
 
 /** Whether ipset reads the text back as one value behind the name of an option. */
 export function isIpsetValue(text: string): boolean {
-  return text !== '' && !NOT_IN_A_WORD.test(text);
+  return text !== '' && !NOT_IN_A_WORD.test(text) && !EXIST.has(text) && !QUIET.has(text);
 }
+
+/** ipset's own options stand anywhere in a line, in quotes too. */
+export const EXIST: ReadonlySet<string> = new Set(['-exist', '--exist', '-!']);
+export const QUIET: ReadonlySet<string> = new Set(['-quiet', '--quiet', '-q']);
 
 /** A word as ipset takes it: in quotes where it holds a blank. */
 export function ipsetWord(text: string): string {

@@ -56,8 +56,8 @@ export function parseIpset(text: string): ParsedIpset {
   return { sets: finishedSets(drafts), problems: finishedProblems(problems) };
 }
 
-/** No listing has control characters, of which some count as blanks, nor what a command calls itself by. */
-const NO_LISTING = /[^\P{Cc}\t]|(?:^|\s)(?:--?exist|-!)(?=\s|$)/u;
+/** No listing has control characters, of which some count as blanks. */
+const NO_LISTING = /[^\P{Cc}\t]/u;
 
 /** Lines that only ipset has: one is enough, whatever stands around it. */
 const OWN_LINES =

@@ -39,6 +39,8 @@ type TargetOwner = Owner<MatchExtension<KnownTarget>>;
 
 interface State {
   readonly words: Words;
+  /** The number of the first word behind `-A CHAIN`. */
+  readonly from: number;
   readonly draft: Draft;
   readonly owners: MatchOwner[];
   target: TargetOwner | undefined;
@@ -83,29 +85,39 @@ const SHORT_BASIC = 'sdiopfmjgc';
 
 /** Reads the words behind `-A CHAIN`, from the word number `from` on. */
 export function parseRule(words: Words, from: number): ParsedRule {
-  const state: State = {
+  const state = newState(words, from, null);
+  const end = readWords(state);
+  const trailingComment = end < words.count ? words.texts.slice(end, words.count).join(' ') : undefined;
+  if (state.failed)
+    return { rule: { matches: [], unparsed: keepWords(words, from, end, []) }, trailingComment };
+  return { rule: finish(state), trailingComment };
+}
+
+function newState(words: Words, from: number, protocol: string | undefined | null): State {
+  return {
     words,
+    from,
     draft: { matches: [] },
     owners: [],
     target: undefined,
     goto: false,
     current: undefined,
     failed: false,
-    protocol: null,
+    protocol,
   };
-  const { texts, quoted } = words;
-  let end = words.count;
-  for (let i = from; i < end; ) {
+}
+
+/** Reads all words up to a comment; returns the number of the first that is not read. */
+function readWords(state: State): number {
+  const { texts, quoted, count } = state.words;
+  for (let i = state.from; i < count; ) {
     const word = texts[i] ?? '';
     if (quoted[i] === 1) i = stray(state, i, i + 1);
-    else if (word.charCodeAt(0) === HASH) end = i;
+    else if (word.charCodeAt(0) === HASH) return i;
     else if (word === '!') i = negated(state, i);
     else i = option(state, i, i, word, false);
   }
-  const trailingComment = end < words.count ? texts.slice(end, words.count).join(' ') : undefined;
-  if (state.failed)
-    return { rule: { matches: [], unparsed: keepWords(words, from, end, []) }, trailingComment };
-  return { rule: finish(state), trailingComment };
+  return count;
 }
 
 const HASH = 35;
@@ -301,12 +313,14 @@ function ownerOf(state: State, name: string): MatchOwner | TargetOwner | undefin
 /** iptables wants `-p` before the options of its match; here it may come later, as it is printed before them. */
 function protocolOf(state: State): string | undefined {
   if (state.protocol !== null) return state.protocol;
-  const { texts, quoted, count } = state.words;
-  let protocol: string | undefined;
-  for (let i = 0; i < count - 1 && protocol === undefined; i++) {
-    const isOption = quoted[i] === 0 && basicLetter(texts[i] ?? '') === 'p';
-    if (isOption && texts[i - 1] !== '!') protocol = canonicalProtocol(texts[i + 1] ?? '');
+  let { protocol: match } = state.draft;
+  if (match === undefined) {
+    // Which word is an option, and which one its value or what negates it, is told by reading all of them.
+    const ahead = newState(state.words, state.from, undefined);
+    readWords(ahead);
+    match = ahead.draft.protocol;
   }
+  const protocol = match === undefined || match.negated ? undefined : canonicalProtocol(match.protocol);
   state.protocol = protocol;
   return protocol;
 }

@@ -166,7 +166,14 @@ function readLine(state: State, start: number, end: number, code: number): numbe
       state.headerFamily = readHeader(state.problems, state.text.slice(start, end), state.headerFamily);
       return end;
     case STAR:
-      startTable(state, state.text.slice(start + 1, end).trim());
+      // What stands behind the name says nothing to iptables-restore.
+      startTable(
+        state,
+        state.text
+          .slice(start + 1, end)
+          .trim()
+          .split(/[ \t]/, 1)[0] ?? '',
+      );
       return end;
     case COLON:
       chainLine(state, start + 1, end);
@@ -245,7 +252,9 @@ function chainLine(state: State, start: number, end: number): void {
   const { words } = state;
   readWords(state.text, start, end, words);
   const [name, policy = '-', counters] = words.texts.slice(0, words.count);
-  if (name === undefined || words.count > 3 || !/^(?:-|[A-Z]+)$/.test(policy)) {
+  // No chain can be named so: iptables takes no blanks in a name.
+  const isNoName = name === undefined || name === '' || /\s/.test(name);
+  if (isNoName || words.count > 3 || !/^(?:-|[A-Z]+)$/.test(policy)) {
     unreadable(state, start - 1, end);
     return;
   }

@@ -5,9 +5,10 @@
  */
 import { inChunks } from './chunks.ts';
 import type { Match } from './extensions/index.ts';
+import { parseRule } from './parse-rule.ts';
 import { canonicalRule } from './print-save.ts';
 import type { Family, Rule } from './ruleset.ts';
-import { saveWord } from './words.ts';
+import { newWords, readWords, saveWord } from './words.ts';
 
 export interface TableCommands {
   readonly name: string;
@@ -67,12 +68,12 @@ function statementLine(statement: RestoreStatement, family: Family): string {
 
 /** Whether iptables-restore would read a rule back as the same from the line that is printed for it. */
 export function isWritable(rule: Rule, family: Family): boolean {
-  return reasonAgainst(rule, canonicalRule(rule, family)) === undefined;
+  return reasonAgainst(rule, canonicalRule(rule, family), family) === undefined;
 }
 
 function ruleText(rule: Rule, family: Family): string {
   const text = canonicalRule(rule, family);
-  const reason = reasonAgainst(rule, text);
+  const reason = reasonAgainst(rule, text, family);
   if (reason !== undefined) throw new Error(`the rule ${JSON.stringify(text)} cannot be written: ${reason}`);
   return text === '' ? '' : ` ${text}`;
 }
@@ -85,7 +86,7 @@ function bytes(text: string): number {
   return encoder.encode(text).length;
 }
 
-function reasonAgainst(rule: Rule, text: string): string | undefined {
+function reasonAgainst(rule: Rule, text: string, family: Family): string | undefined {
   if (rule.unparsed !== undefined) return 'iptables would refuse it';
   if (LINE_BREAKERS.test(text)) return 'it holds a line end or a NUL';
   if (rule.target?.kind === 'DNAT' && rule.target.destinations.length > 1)
@@ -95,7 +96,18 @@ function reasonAgainst(rule: Rule, text: string): string | undefined {
   const isLong = (match: Match) => match.kind === 'comment' && bytes(match.text) > LONGEST_COMMENT;
   if (rule.matches.some(isLong)) return 'its comment is too long';
   if (bytes(text) > LONGEST_LINE) return 'it is too long';
+  if (isReadInAnotherWay(rule, text, family))
+    return 'its options would mean something else where they are printed';
   return undefined;
+}
+
+/** Options that nobody knows are kept as words, and may be taken for those of what is printed before them. */
+function isReadInAnotherWay(rule: Rule, text: string, family: Family): boolean {
+  const isUnknown = ({ kind }: { readonly kind: string }) => kind === 'unknown';
+  if (!rule.matches.some(isUnknown) && rule.target?.kind !== 'unknown') return false;
+  const words = newWords();
+  readWords(text, 0, text.length, words);
+  return canonicalRule(parseRule(words, 0).rule, family) !== text;
 }
 
 /** iptables knows no quotes in a chain line, and no names of more than 28 bytes (XT_EXTENSION_MAXNAMELEN). */

@@ -1,6 +1,9 @@
 /** What fuzzing found, in its smallest form (docs/fuzzing.md). */
 import { expect, test } from 'vitest';
 import {
+  applyRestore,
+  canonicalRule,
+  isWritable,
   parseIpset,
   parseIptablesSave,
   parseIpvsadm,
@@ -29,6 +32,55 @@ test('a line of a chain with the end of a rule behind its name is no chain', () 
   expect(parseIptablesSave('*nat\n:INPUTx 80 -j\nCOMMIT\n').ruleset.tables[0]?.chains).toEqual([]);
 });
 
+test('a chain line whose name is no name is no chain: iptables takes no blanks in one', () => {
+  const { ruleset, problems } = parseIptablesSave('*filter\n:"\n:"A B" - [0:0]\nCOMMIT\n');
+  expect(ruleset.tables[0]?.chains).toEqual([]);
+  expect(problems.map(({ code }) => code)).toEqual(['unreadable-line', 'unreadable-line']);
+});
+
+test('a table line ends with the first word, as for iptables-restore (strtok in iptables-restore.c)', () => {
+  expect(printed('*nat - [0:0]\n:X - [0:0]\nCOMMIT\n')).toBe('*nat\n:X - [0:0]\nCOMMIT\n');
+});
+
+test.each([
+  ['the name of a match', '-m ! -p tcp --dport 80 -j ACCEPT', '-p tcp -m "!" -m tcp --dport 80 -j ACCEPT'],
+  [
+    'a comment',
+    '-m comment --comment ! -p tcp --dport 80 -j ACCEPT',
+    '-p tcp -m comment --comment "!" -m tcp --dport 80 -j ACCEPT',
+  ],
+])('an exclamation mark that is %s negates no protocol behind it', (_title, rule, expected) => {
+  const once = printed(`*filter\n:X - [0:0]\n-A X ${rule}\nCOMMIT\n`);
+  expect(once).toBe(`*filter\n:X - [0:0]\n-A X ${expected}\nCOMMIT\n`);
+  expect(printed(once)).toBe(once);
+});
+
+test('a rule whose unknown options would be read in another way where they are printed is not written', () => {
+  const text = '*nat\n-A X -j MARK --probability -m statistic 0004000\n-A X -m foo --bar -j ACCEPT\nCOMMIT\n';
+  const rules = parseIptablesSave(text).ruleset.tables[0]?.chains[0]?.rules ?? [];
+  expect(rules.map((rule) => [canonicalRule(rule, 'ipv4'), isWritable(rule, 'ipv4')])).toEqual([
+    ['-m statistic 0004000 -j MARK --probability', false],
+    ['-m foo --bar -j ACCEPT', true],
+  ]);
+});
+
+const FILTER = ':INPUT ACCEPT [0:0]\n:FORWARD ACCEPT [0:0]\n:OUTPUT ACCEPT [0:0]\n';
+
+test('restore input over a table that was read in pieces changes one table', () => {
+  const pieces = `*filter\n${FILTER}:X - [0:0]\nCOMMIT\n*filter\n:X - [0:0]\n-A OUTPUT -j X\n-A X -j DROP\nCOMMIT\n`;
+  const input = parseIptablesSave('*filter\n-D OUTPUT -j X\nCOMMIT\n', { keepOrder: true });
+  const applied = applyRestore(parseIptablesSave(pieces).ruleset, input);
+  expect('ruleset' in applied ? [...printSave(applied.ruleset)].join('') : applied.error).toBe(
+    `*filter\n${FILTER}:X - [0:0]\n-A X -j DROP\nCOMMIT\n`,
+  );
+});
+
+test('what iptables-restore would complain of is one line, whatever names it quotes', () => {
+  const input = parseIptablesSave('*filter\n-A "X\nY" -j DROP\nCOMMIT\n', { keepOrder: true });
+  const applied = applyRestore({ family: 'ipv4', tables: [] }, input);
+  expect('error' in applied && applied.error).toBe('No chain/target/match by that name: X\\x0aY');
+});
+
 test.each([
   ['a set whose name has blanks', 'create "Name: A" hash:ip\n', 'create "Name: A" hash:ip -exist\n'],
   ['a type that is several words', 'create B hash:ip\ncreate A "hash:ip x"\n', 'create B hash:ip -exist\n'],
@@ -45,12 +97,13 @@ test('ipset: a member with a control character is no member', () => {
   expect(problems).toHaveLength(1);
 });
 
-test('ipset: a listing that holds -exist, which is no option of a set, loses that line', () => {
-  const { sets } = parseIpset(
-    'Name: A\nType: hash:ip\nHeader: family inet\nMembers:\n10.0.0.1\n10.0.0.2 -exist\n',
-  );
-  expect(sets[0]?.members.map(({ entry }) => entry)).toEqual(['10.0.0.1']);
-});
+test.each(['10.0.0.2 -exist', '10.0.0.2 comment "-exist"', '10.0.0.2 comment "x"-exist timeout -q'])(
+  'ipset: a listing loses a line whose words ipset takes for its own options: %s',
+  (line) => {
+    const { sets } = parseIpset(`Name: A\nType: hash:ip\nHeader: family inet\nMembers:\n10.0.0.1\n${line}\n`);
+    expect(sets[0]?.members.map(({ entry }) => entry)).toEqual(['10.0.0.1']);
+  },
+);
 
 const LISTING = `Prot LocalAddress:Port Scheduler Flags
   -> RemoteAddress:Port           Forward Weight ActiveConn InActConn
