@@ -1,9 +1,6 @@
 /** What is fuzzed: each reader and parser, with the laws that hold for it whatever comes in. */
-import { readdirSync, readFileSync } from 'node:fs';
-import { join } from 'node:path';
 import { gzipSync } from 'node:zlib';
 import { compile } from '../../src/compile/index.ts';
-import type { Diagnostic } from '../../src/diagnostics.ts';
 import {
   clusterCollector,
   isReadKind,
@@ -11,240 +8,33 @@ import {
   withPodEndpoints,
   withServiceAddresses,
 } from '../../src/kube/index.ts';
+import { DEFAULT_LIMITS, parseYaml } from '../../src/load/index.ts';
 import {
-  DEFAULT_LIMITS,
-  type LoadedObject,
-  loadObjects,
-  locate,
-  parseYaml,
-  renderDiagnostic,
-} from '../../src/load/index.ts';
-import {
-  type ParsedSave,
+  applyRestore,
+  isAddrBatch,
+  parseAddrBatch,
   parseIpAddr,
   parseIpset,
   parseIptablesSave,
   parseIpvsadm,
   printIpsetRestore,
   printIpvsadmRestore,
-  printSave,
+  printRestore,
   type Ruleset,
   splitDumps,
 } from '../../src/netfilter/index.ts';
 import { tar } from '../load/tar-support.ts';
-import type { FuzzTarget } from './engine.ts';
-
-const root = join(import.meta.dirname, '..', '..');
-
-/** Contents of all small files below a folder whose names end so. */
-function filesIn(folder: string, ending: string): Buffer[] {
-  return readdirSync(join(root, folder), { recursive: true, withFileTypes: true })
-    .filter((entry) => entry.isFile() && entry.name.endsWith(ending))
-    .map((entry) => join(entry.parentPath, entry.name))
-    .sort()
-    .map((path) => readFileSync(path))
-    .filter(({ length }) => length < 20_000);
-}
-
-function check(holds: boolean, law: string): void {
-  if (!holds) throw new Error(law);
-}
-
-const MESSAGE = /^(?:[^\p{Cc}]+: )?(?:error|warning|note): [^\p{Cc}]+(?:\n {2}(?:help|other): [^\p{Cc}]+)*$/u;
-
-/** Objects of one input; every message about it is a line of printable characters, with its help. */
-async function readAll(name: string, bytes: Buffer): Promise<LoadedObject[]> {
-  const objects: LoadedObject[] = [];
-  const diagnostics: Diagnostic[] = [];
-  const { sources } = await loadObjects(
-    [name],
-    (object) => objects.push(object),
-    (diagnostic) => diagnostics.push(diagnostic),
-    { given: new Map([[name, { bytes }]]) },
-  );
-  for (const diagnostic of diagnostics.slice(0, 20)) {
-    const text = renderDiagnostic(diagnostic, (origin, path) => locate(origin, path, sources));
-    check(MESSAGE.test(text), `a message that is not plain: ${JSON.stringify(text)}`);
-  }
-  return objects;
-}
-
-/** What is read, written as JSON and read again is the same. */
-async function stableObjects(name: string, bytes: Buffer): Promise<void> {
-  const json = (objects: readonly LoadedObject[]) => objects.map(({ value }) => JSON.stringify(value));
-  const first = json((await readAll(name, bytes)).filter(({ value }) => Object.hasOwn(value, 'kind')));
-  // Aliases may make much of little; that is bounded elsewhere.
-  if (first.join().length > 1_000_000) return;
-  const again = await readAll('again.json', Buffer.from(first.join('\n')));
-  const second = json(again);
-  const whole = first.filter(
-    (text) => typeof (JSON.parse(text) as { apiVersion?: unknown }).apiVersion === 'string',
-  );
-  check(whole.length === second.length || whole.length < first.length, 'objects come and go');
-  if (whole.length === first.length) check(whole.join('\n') === second.join('\n'), 'objects change');
-}
-
-const YAML_PIECES = [
-  ...[
-    '---\n',
-    '...\n',
-    'items:\n',
-    '- ',
-    '  ',
-    '\t',
-    '\n',
-    '\r',
-    '{',
-    '}',
-    '[',
-    ']',
-    '"',
-    "'",
-    '|\n',
-    '>-\n',
-  ],
-  ...[
-    '&a ',
-    '*a',
-    '<<: ',
-    '<<: *a',
-    '!x ',
-    '!!binary ',
-    '? ',
-    ': ',
-    '#',
-    ',',
-    '\ufeff',
-    '\u00e9',
-    '\u0001',
-    '%YAML 1.2\n',
-  ],
-  ...[
-    'kind: List\n',
-    '__proto__: ',
-    'constructor: {}',
-    '\\',
-    '{{ x }}',
-    'yes',
-    '0o17',
-    '1:30',
-    '~',
-    '.inf',
-    '\u2028',
-  ],
-];
-const JSON_PIECES = [
-  ...[
-    '{',
-    '}',
-    '[',
-    ']',
-    '"',
-    ',',
-    ':',
-    '\\',
-    '\\u0000',
-    '\\ud800',
-    'null',
-    'true',
-    '1e3',
-    '\n',
-    ' ',
-    '\ufeff',
-  ],
-  ...['"items":[', '"kind":"List"', '"__proto__":{}', '{"a":', '[[[[[[[[', '"items":[],"items":['],
-];
-const RULE_PIECES = [
-  ...[
-    '*nat\n',
-    '*filter\n',
-    'COMMIT\n',
-    ':X - [0:0]\n',
-    '-A ',
-    '-A X ',
-    '-N X\n',
-    '-P INPUT DROP\n',
-    '-I X 1 ',
-    '-F\n',
-    '-X\n',
-  ],
-  ...[
-    '-m comment --comment ',
-    '"',
-    "'",
-    '\\',
-    '\\"',
-    '! ',
-    '-j ',
-    '-g ',
-    '-s 1.2.3.4/',
-    '-d ::1',
-    '--dport ',
-    '-p tcp ',
-  ],
-  ...[
-    '-m statistic --mode random --probability 0.5 ',
-    '--to-destination ',
-    '-m set --match-set a dst ',
-    '[1:2] ',
-  ],
-  ...[
-    '-m recent --set ',
-    '--set-xmark 0x1/',
-    '--ctstate ',
-    '# Generated by iptables-save v1.8.9 on x\n',
-    '> ',
-    '\t',
-    '\r\n',
-    '\n',
-  ],
-  ...[
-    'Chain X (1 references)\n',
-    'target     prot opt source               destination\n',
-    '\u00e9',
-    '\0',
-    '-c 1 2 ',
-    '$ iptables-save\n',
-  ],
-];
-
-const text = (input: Buffer): string => input.toString('utf8');
-const saved = (ruleset: Ruleset): string => [...printSave(ruleset)].join('');
-
-/** Matches that are known, apart from options in them that are not. */
-const OURS = new Set([
-  'addrtype',
-  'comment',
-  'conntrack',
-  'mark',
-  'recent',
-  'set',
-  'statistic',
-  'tcp',
-  'udp',
-]);
-
-/** Options that nobody knows are kept as words, and may mean something else behind other options. */
-function hasOnlyKnownOptions({ tables }: Ruleset): boolean {
-  return tables.every(({ chains }) =>
-    chains.every(({ rules }) =>
-      rules.every(
-        ({ unparsed, target, matches }) =>
-          unparsed === undefined &&
-          target?.kind !== 'unknown' &&
-          !matches.some((match) => match.kind === 'unknown' && OURS.has(match.name)),
-      ),
-    ),
-  );
-}
-
-function stableSave({ ruleset, problems }: Pick<ParsedSave, 'ruleset' | 'problems'>): void {
-  if (problems.some(({ severity }) => severity === 'error') || !hasOnlyKnownOptions(ruleset)) return;
-  const first = saved(ruleset);
-  if (first === '') return;
-  const second = saved(parseIptablesSave(first, { family: ruleset.family }).ruleset);
-  check(first === second, `prints another text: ${JSON.stringify(first)} → ${JSON.stringify(second)}`);
-}
+import { COMMANDS } from './commands.ts';
+import type { FuzzTarget, Round } from './engine.ts';
+import { check, filesIn, readAll, saved, stableObjects, stableSave, text } from './laws.ts';
+import {
+  ADDRESS_PIECES,
+  IPSET_PIECES,
+  IPVSADM_PIECES,
+  JSON_PIECES,
+  RULE_PIECES,
+  YAML_PIECES,
+} from './pieces.ts';
 
 const IPSET = `create A hash:ip,port family inet hashsize 1024 maxelem 65536
 add A 10.96.0.1,tcp:443
@@ -308,45 +98,212 @@ const saves = filesIn('snapshots', '.save').concat(filesIn('snapshots', '.v4'), 
 const asSeeds = (...texts: string[]): Buffer[] => texts.map((each) => Buffer.from(each));
 
 /** All of kp-compile behind the reading: whatever the objects say, the rules are rules. */
-async function compileAll(input: Buffer): Promise<void> {
-  const ignore = (): void => {};
-  const collector = clusterCollector(ignore, (each) => parseYaml(each, DEFAULT_LIMITS)[0], {
+async function compileAll(input: Buffer): Promise<boolean> {
+  let problems = 0;
+  const count = (): void => {
+    problems++;
+  };
+  const collector = clusterCollector(count, (each) => parseYaml(each, DEFAULT_LIMITS)[0], {
     lastWins: true,
   });
-  for (const object of await readAll('fuzz.yaml', input)) {
-    if (isReadKind(object.apiVersion, object.kind)) collector.add(object);
-  }
+  const { objects, failed } = await readAll('fuzz.yaml', input);
+  for (const object of objects) if (isReadKind(object.apiVersion, object.kind)) collector.add(object);
   const cidrs = (...texts: string[]) => texts.flatMap((each) => parseCIDR(each) ?? []);
   const podCIDRs = cidrs('10.244.0.0/16', 'fd00::/64');
   const ranges = {
     serviceCIDRs: cidrs('10.96.0.0/12', 'fd00:1::/108'),
     nodePorts: { first: 30000, last: 32767 },
   };
+  const ignore = (): void => {};
   const cluster = withServiceAddresses(
     withPodEndpoints(collector.cluster(), { assumeReady: { podCIDRs } }, ignore),
     ranges,
     ignore,
   );
+  const node = cluster.nodes[0]?.name ?? 'node-a';
+  let rules = 0;
   for (const mode of ['iptables', 'ipvs'] as const) {
-    const compiled = compile(cluster, { node: 'node-a', flags: { mode } }, ignore);
+    const compiled = compile(cluster, { node, flags: { mode } }, ignore);
     if (compiled === undefined) continue;
     for (const family of ['IPv4', 'IPv6'] as const) {
-      const { kernel } = compiled.rules[family];
-      const printed = saved(kernel);
-      for (const line of printed.split('\n')) {
-        check(
-          /^(?:$|\*[a-z]+$|:[A-Z0-9-]+ (?:ACCEPT|-) \[0:0\]$|COMMIT$|-A [A-Z0-9-]+ [\x20-\x7e]+$)/.test(line),
-          `no rule: ${JSON.stringify(line)}`,
-        );
+      const { kernel, payload } = compiled.rules[family];
+      for (const [ruleset, printed] of [
+        [kernel, saved(kernel)],
+        [payload, [...printRestore(payload)].join('')],
+      ] as const) {
+        checkRules(ruleset, printed);
+        rules++;
       }
-      const { problems } = parseIptablesSave(printed, { family: kernel.family });
-      check(
-        !problems.some(({ severity }) => severity === 'error'),
-        `rules that cannot be read: ${JSON.stringify(problems[0])}`,
-      );
-      stableSave({ ruleset: kernel, problems: [] });
     }
+    if (compiled.ipvs !== undefined) checkIpvs(compiled.ipvs.sets, compiled.ipvs.virtualServers);
   }
+  return !failed && problems === 0 && rules > 0;
+}
+
+const RULE =
+  /^(?:$|\*[a-z]+$|:[A-Z0-9-]+ (?:ACCEPT|-) \[0:0\]$|COMMIT$|-X [A-Z0-9-]+$|-A [A-Z0-9-]+ [\x20-\x7e]+$)/;
+
+function checkRules(ruleset: Ruleset, printed: string): void {
+  for (const line of printed.split('\n')) check(RULE.test(line), `no rule: ${JSON.stringify(line)}`);
+  const { problems } = parseIptablesSave(printed, { family: ruleset.family });
+  check(
+    !problems.some(({ severity }) => severity === 'error'),
+    `rules that cannot be read: ${JSON.stringify(problems[0])}`,
+  );
+  stableSave({ ruleset, problems: [] });
+}
+
+type ByFamily<T> = Readonly<Record<'IPv4' | 'IPv6', T>>;
+
+function checkIpvs(
+  sets: ByFamily<Parameters<typeof printIpsetRestore>[0]>,
+  servers: ByFamily<Parameters<typeof printIpvsadmRestore>[0]>,
+): void {
+  const printedSets = printIpsetRestore([...sets.IPv4, ...sets.IPv6]);
+  const readSets = parseIpset(printedSets);
+  check(readSets.problems.length === 0, `sets that cannot be read: ${JSON.stringify(readSets.problems[0])}`);
+  check(printIpsetRestore(readSets.sets) === printedSets, 'sets change');
+  const all = [...servers.IPv4, ...servers.IPv6];
+  if (all.length === 0) return;
+  const printedServers = printIpvsadmRestore(all);
+  const readServers = parseIpvsadm(printedServers);
+  check(
+    readServers.problems.length === 0,
+    `virtual servers that cannot be read: ${JSON.stringify(readServers.problems[0])}`,
+  );
+  check(printIpvsadmRestore(readServers.virtualServers) === printedServers, 'virtual servers change');
+}
+
+const ARCHIVED = tar([
+  { name: 'a/services.yaml', text: 'apiVersion: v1\nkind: A\n' },
+  { name: 'b.json', text: '{"apiVersion":"v1","kind":"B"}' },
+  { name: `${'long/'.repeat(25)}c.yaml`, text: 'apiVersion: v1\nkind: C\n' },
+]);
+
+/** Half of the archives with sums that fit, and half of these packed: what is behind the sums is reached too. */
+async function readArchive(input: Buffer, { below }: Round): Promise<boolean> {
+  const whole = below(2) === 0 ? withChecksums(input) : input;
+  const bytes = below(2) === 0 ? whole : gzipSync(whole, { level: 1 });
+  const { objects, failed } = await readAll('fuzz.tar', bytes);
+  return objects.length > 0 && !failed;
+}
+
+function withChecksums(input: Buffer): Buffer {
+  const bytes = Buffer.from(input);
+  for (let at = 0; at + 512 <= bytes.length; at += 512) {
+    if (bytes.toString('latin1', at + 257, at + 262) !== 'ustar') continue;
+    bytes.write(' '.repeat(8), at + 148);
+    const sum = bytes.subarray(at, at + 512).reduce((total, byte) => total + byte, 0);
+    bytes.write(`${sum.toString(8).padStart(6, '0')}\0 `, at + 148);
+  }
+  return bytes;
+}
+
+/** Restored whole over anything else, a save is what the kernel then holds. */
+function restoresWhole(input: Buffer, { seed }: Round): boolean {
+  const parsed = parseIptablesSave(text(input), { keepOrder: true });
+  const read = stableSave(parsed);
+  const all = parseIptablesSave(text(seed), { family: parsed.ruleset.family }).ruleset;
+  // Tables that the input does not name stay as they are, without the chains that restoring one makes.
+  const named = new Set(parsed.ruleset.tables.map(({ name }) => name));
+  const before = { ...all, tables: all.tables.filter(({ name }) => named.has(name)) };
+  for (const noflush of [true, false]) {
+    const applied = applyRestore(before, parsed, { noflush });
+    if ('error' in applied) {
+      check(/^[^\n]+$/.test(applied.error), `an error of several lines: ${JSON.stringify(applied.error)}`);
+      continue;
+    }
+    stableSave({ ruleset: applied.ruleset, problems: [] });
+    if (noflush) continue;
+    const again = applyRestore(
+      applied.ruleset,
+      parseIptablesSave(saved(applied.ruleset), { family: before.family, keepOrder: true }),
+      { noflush },
+    );
+    check(!('error' in again), `what was restored is refused: ${'error' in again ? again.error : ''}`);
+    if ('ruleset' in again)
+      check(saved(again.ruleset) === saved(applied.ruleset), 'restored twice is another');
+  }
+  return read;
+}
+
+/** Commands of restore input over rules; what they lead to is the same from what is printed. */
+function appliesCommands(input: Buffer): boolean {
+  const state = parseIptablesSave(STATE).ruleset;
+  const parsed = parseIptablesSave(text(input), { family: 'ipv4', keepOrder: true });
+  const applied = applyRestore(state, parsed);
+  const { tables } = state;
+  check(saved(parseIptablesSave(STATE).ruleset) === saved({ ...state, tables }), 'the state was changed');
+  if ('error' in applied) return false;
+  stableSave({ ruleset: applied.ruleset, problems: [] });
+  return true;
+}
+
+const STATE = `*filter
+:INPUT ACCEPT [0:0]
+:FORWARD ACCEPT [0:0]
+:OUTPUT ACCEPT [0:0]
+:AA - [0:0]
+:BB - [0:0]
+-A INPUT -j AA
+-A AA -s 10.0.0.1/32 -j ACCEPT
+-A AA -s 10.0.0.2/32 -j ACCEPT
+-A AA -s 10.0.0.1/32 -j ACCEPT
+-A AA -j BB
+COMMIT
+`;
+const RESTORE_COMMANDS = [
+  '*filter\n:AA - [0:0]\n:CC - [0:0]\n-A AA -s 10.0.0.3/32 -j CC\n-A CC -p tcp -m tcp --dport 80 -j DROP\nCOMMIT\n',
+  '*filter\n-I AA -s 10.0.0.3/32 -j ACCEPT\n-I AA 3 -j DROP\n-D AA 1\n-R AA 2 -d 10.0.0.9/32 -j DROP\nCOMMIT\n',
+  '*filter\n-N CC\n-A CC -j AA\n-D INPUT -j AA\n-F BB\n-F AA\n-P INPUT DROP\n-Z\n-X BB\nCOMMIT\n*nat\n:DD - [0:0]\n-A DD -j MASQUERADE\nCOMMIT\n',
+  'iptables -t filter -A INPUT -p tcp -m tcp --dport 22 -j ACCEPT\niptables -N CC\niptables -I AA 1 -j CC\n',
+];
+const COMMAND_PIECES = [
+  ...[
+    '-A AA ',
+    '-I AA ',
+    '-D AA ',
+    '-R AA 1 ',
+    '-F ',
+    '-X ',
+    '-N ',
+    '-P INPUT ',
+    '-Z\n',
+    ':AA - [0:0]\n',
+    'AA',
+    'BB',
+  ],
+  ...[
+    '-j AA',
+    '-j BB',
+    '-g CC',
+    '-t nat ',
+    'iptables ',
+    'COMMIT\n',
+    '*nat\n',
+    '*filter\n',
+    ' 2 ',
+    '-c 1 2 ',
+    '--append',
+  ],
+];
+
+/** Addresses as they are put on interfaces: what is read, put there and read again is the same. */
+function readAddresses(input: Buffer): boolean {
+  const given = text(input);
+  const isBatch = isAddrBatch(given);
+  const { interfaces, problems } = isBatch ? parseAddrBatch(given) : parseIpAddr(given);
+  for (const { message } of problems)
+    check(/^[^\n]+$/.test(message), `a message of several lines: ${message}`);
+  if (isBatch) {
+    const lines = interfaces.flatMap(({ name, addresses }) => [
+      `link add ${name} type dummy`,
+      ...addresses.map((address) => `addr replace ${address} dev ${name}`),
+    ]);
+    const again = parseAddrBatch(lines.join('\n'));
+    check(JSON.stringify(again.interfaces) === JSON.stringify(interfaces), 'addresses change');
+  }
+  return problems.length === 0 && interfaces.length > 0;
 }
 
 export const TARGETS: readonly FuzzTarget[] = [
@@ -368,25 +325,29 @@ export const TARGETS: readonly FuzzTarget[] = [
   },
   {
     name: 'archive',
-    seeds: [
-      tar([
-        { name: 'a/services.yaml', text: 'apiVersion: v1\nkind: A\n' },
-        { name: 'b.json', text: '{}' },
-      ]),
-      gzipSync(tar([{ name: 'a.yaml', text: 'apiVersion: v1\nkind: A\n' }])),
-      gzipSync('apiVersion: v1\nkind: A\n'),
+    seeds: [ARCHIVED, ARCHIVED, ARCHIVED, gzipSync(ARCHIVED)],
+    pieces: [
+      'ustar\0',
+      '../',
+      '/',
+      '\0',
+      '0000000',
+      '77777777777',
+      'x',
+      'L',
+      '15 path=../x\n',
+      '.yaml',
+      '\x80\0\0',
     ],
-    pieces: ['ustar\0', '../', '/', '\0', '0000000', '77777777777', 'x', 'L', '15 path=../x\n'],
-    run: async (input) => {
-      await readAll('fuzz.tar', input);
-    },
+    run: readArchive,
   },
   { name: 'objects to rules', seeds: manifests, pieces: YAML_PIECES, run: compileAll },
+  { name: 'iptables-save', seeds: saves, pieces: RULE_PIECES, run: restoresWhole },
   {
-    name: 'iptables-save',
-    seeds: saves,
-    pieces: RULE_PIECES,
-    run: (input) => stableSave(parseIptablesSave(text(input))),
+    name: 'iptables-restore',
+    seeds: [...asSeeds(...RESTORE_COMMANDS), ...filesIn('snapshots', 'restore.v4').slice(0, 4)],
+    pieces: [...RULE_PIECES, ...COMMAND_PIECES],
+    run: appliesCommands,
   },
   {
     name: 'listings and several dumps',
@@ -394,75 +355,35 @@ export const TARGETS: readonly FuzzTarget[] = [
       saves.slice(0, 3),
     ),
     pieces: RULE_PIECES,
-    run: (input) => {
-      for (const dump of splitDumps(text(input))) stableSave(dump);
-    },
+    run: (input) =>
+      splitDumps(text(input))
+        .map((dump) => stableSave(dump))
+        .includes(true),
   },
   {
     name: 'ipset',
-    seeds: asSeeds(IPSET, IPSET_LIST),
-    pieces: [
-      'create ',
-      'add ',
-      'del ',
-      'destroy ',
-      'flush ',
-      'A ',
-      'hash:ip',
-      'list:set ',
-      ' timeout 1',
-      ' comment "',
-      '"',
-      '\\',
-      '\n',
-      '-exist',
-      'Members:\n',
-      'Name: ',
-      '\0',
-      '> ',
-    ],
+    seeds: asSeeds(IPSET, IPSET_LIST).concat(filesIn('snapshots', 'ipset.restore').slice(0, 1)),
+    pieces: IPSET_PIECES,
     run: (input) => {
-      const { sets } = parseIpset(text(input));
+      const { sets, problems } = parseIpset(text(input));
       // Where no type is one that ipset has, nothing shows that the text is ipset's.
-      if (!sets.some(({ type }) => /^(?:hash|bitmap|list):./.test(type))) return;
+      if (!sets.some(({ type }) => /^(?:hash|bitmap|list):./.test(type))) return false;
       const first = printIpsetRestore(sets);
       const second = printIpsetRestore(parseIpset(first).sets);
       check(first === second, `prints another text: ${JSON.stringify(first)} → ${JSON.stringify(second)}`);
+      return problems.length === 0;
     },
   },
   {
     name: 'ipvsadm',
-    seeds: asSeeds(IPVSADM, IPVSADM_LIST),
-    pieces: [
-      '-A ',
-      '-a ',
-      '-d ',
-      '-D ',
-      '-E ',
-      '-C\n',
-      '-t ',
-      '-u ',
-      '-f 1 ',
-      '-s rr',
-      '-p ',
-      '-M ',
-      '-r ',
-      '-m',
-      '-w ',
-      '[::1]:80',
-      ':',
-      '\n',
-      'TCP  ',
-      '  -> ',
-      'Masq ',
-      '-b ',
-      '\0',
-      '> ',
-    ],
+    seeds: asSeeds(IPVSADM, IPVSADM_LIST).concat(filesIn('snapshots', 'ipvsadm.restore').slice(0, 1)),
+    pieces: IPVSADM_PIECES,
     run: (input) => {
-      const first = printIpvsadmRestore(parseIpvsadm(text(input)).virtualServers);
+      const { virtualServers, problems } = parseIpvsadm(text(input));
+      const first = printIpvsadmRestore(virtualServers);
       const second = printIpvsadmRestore(parseIpvsadm(first).virtualServers);
       check(first === second, `prints another text: ${JSON.stringify(first)} → ${JSON.stringify(second)}`);
+      return problems.length === 0 && virtualServers.length > 0;
     },
   },
   {
@@ -470,10 +391,10 @@ export const TARGETS: readonly FuzzTarget[] = [
     seeds: asSeeds(
       IP_ADDR,
       '[{"ifname":"eth0","addr_info":[{"family":"inet","local":"192.168.0.2","prefixlen":24}]}]',
+      'link add kube-ipvs0 type dummy\naddr replace 10.96.0.1/32 dev kube-ipvs0\naddr del 10.96.0.2/32 dev kube-ipvs0\n',
     ),
-    pieces: [...JSON_PIECES, 'inet ', 'inet6 ', '2: x: <', '\n    ', '/24'],
-    run: (input) => {
-      parseIpAddr(text(input));
-    },
+    pieces: [...JSON_PIECES, ...ADDRESS_PIECES],
+    run: readAddresses,
   },
+  ...COMMANDS,
 ];
