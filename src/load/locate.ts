@@ -2,6 +2,7 @@
 import { isAlias, isMap, isScalar, isSeq, type Node, type ParsedNode, parseDocument } from 'yaml';
 import type { FieldPath, Origin } from '../diagnostics.ts';
 import type { Position, Sources } from './sources.ts';
+import { countMarks } from './yaml-marks.ts';
 
 /**
  * Line and column of the value at `path` inside the object that came from `origin`, or of its nearest parent that is
@@ -31,6 +32,10 @@ const lastParsed = new WeakMap<Sources, Parsed>();
 
 /** Beyond this a tree with positions costs too much for a message; the start of the text has to do. */
 const MAX_TEXT = 2 * 1024 ** 2;
+/** The same in places where a value may begin, of which each costs some microseconds: of one text, and of all. */
+const MAX_MARKS = 100_000;
+const MAX_MARKS_IN_ALL = 500_000;
+const marksSoFar = new WeakMap<Sources, number>();
 
 function parseAgain(origin: Origin, sources: Sources): Parsed | undefined {
   const last = lastParsed.get(sources);
@@ -38,6 +43,10 @@ function parseAgain(origin: Origin, sources: Sources): Parsed | undefined {
   if (origin.end - origin.start > MAX_TEXT) return undefined;
   const bytes = sources.slice(origin.file, origin.start, origin.end);
   if (bytes === undefined) return undefined;
+  const marks = countMarks(bytes);
+  const all = (marksSoFar.get(sources) ?? 0) + marks;
+  if (marks > MAX_MARKS || all > MAX_MARKS_IN_ALL) return undefined;
+  marksSoFar.set(sources, all);
   const text = bytes.toString('utf8');
   let root: ParsedNode | null;
   const anchors = new Map<string, Node>();

@@ -2,6 +2,8 @@
 import { constructFromEvents, EVENT_ID, type Event, parseEvents, YAMLException } from 'js-yaml';
 import { escapeText } from '../escape.ts';
 import type { LoadLimits } from './limits.ts';
+import { countMarks } from './yaml-marks.ts';
+import { anchorOf, hasMerges, withMergesInOrder } from './yaml-merge.ts';
 import { KUBERNETES_SCHEMA } from './yaml-schema.ts';
 
 /** Why a text is no YAML that we take; `index` counts UTF-16 code units of that text. */
@@ -32,10 +34,18 @@ export class YamlProblem extends Error {
  * with the text. Plain scalars mean what they mean to kubectl (yaml-schema.ts).
  */
 export function parseYaml(text: string, limits: LoadLimits): unknown[] {
+  checkSize(text, limits);
   try {
+    const { maxExpandedNodes } = limits;
     const events = parseEvents(text, { maxDepth: limits.maxDepth });
-    checkAliases(events, text, limits.maxExpandedNodes);
-    return constructFromEvents(events, { source: text, schema: KUBERNETES_SCHEMA });
+    checkAliases(events, text, maxExpandedNodes);
+    const merged = hasMerges(events, text) ? withMergesInOrder(events, text, maxExpandedNodes) : events;
+    if (merged === undefined) throw tooManyNodes(0, 'merge keys (<<) copy', maxExpandedNodes);
+    return constructFromEvents(merged, {
+      source: text,
+      schema: KUBERNETES_SCHEMA,
+      maxTotalMergeKeys: maxExpandedNodes,
+    });
   } catch (error) {
     if (error instanceof YamlProblem) throw error;
     if (error instanceof YAMLException) throw fromException(error, text, limits);
@@ -47,6 +57,30 @@ export function parseYaml(text: string, limits: LoadLimits): unknown[] {
   }
 }
 
+/** A text of ordinary lines has two for each value. */
+const MARKS_PER_NODE = 3;
+
+/** Refuses what would take the parser too much memory. */
+function checkSize(text: string, { maxYamlBytes, maxExpandedNodes }: LoadLimits): void {
+  if (text.length > maxYamlBytes) {
+    const message = `is ${text.length} characters long; at most ${maxYamlBytes} bytes are read`;
+    throw new YamlProblem('input-limit', 0, message, 'raise --max-yaml-bytes, if there is reason to');
+  }
+  const most = MARKS_PER_NODE * maxExpandedNodes;
+  if (text.length <= most) return;
+  if (countMarks(text) > most)
+    throw tooManyNodes(0, 'lines, commas, colons and dashes may make', maxExpandedNodes);
+}
+
+function tooManyNodes(index: number, what: string, most: number): YamlProblem {
+  return new YamlProblem(
+    'input-limit',
+    index,
+    `${what} more than ${most} values out of this document`,
+    'raise --max-yaml-nodes, if that is no alias bomb',
+  );
+}
+
 /**
  * Counts the nodes that the document has once each alias stands for a copy of its anchor's node, without making
  * them: ten levels of ten aliases are a hundred lines and ten billion nodes.
@@ -56,6 +90,7 @@ function checkAliases(events: readonly Event[], text: string, maxNodes: number):
   const sizes = new Map<string, number>();
   const open: { anchor: string | undefined; size: number }[] = [];
   let size = 0;
+  let last: number | undefined;
   for (const event of events) {
     switch (event.type) {
       case EVENT_ID.DOCUMENT:
@@ -88,13 +123,7 @@ function checkAliases(events: readonly Event[], text: string, maxNodes: number):
           );
         }
         size += aliased ?? 1;
-        if (size > maxNodes) {
-          throw new YamlProblem(
-            'input-limit',
-            event.anchorStart - 1,
-            `aliases make more than ${maxNodes} values out of this document`,
-          );
-        }
+        last = event.anchorStart - 1;
         break;
       }
       case EVENT_ID.POP: {
@@ -105,18 +134,15 @@ function checkAliases(events: readonly Event[], text: string, maxNodes: number):
         break;
       }
     }
+    if (size > maxNodes && last !== undefined) throw tooManyNodes(last, 'aliases make', maxNodes);
   }
-}
-
-function anchorOf(event: { anchorStart: number; anchorEnd: number }, text: string): string | undefined {
-  return event.anchorStart === -1 ? undefined : text.slice(event.anchorStart, event.anchorEnd);
 }
 
 function fromException(error: YAMLException, text: string, limits: LoadLimits): YamlProblem {
   const index = error.mark?.position ?? 0;
   const { reason } = error;
   if (reason === 'duplicated mapping key') {
-    const key = /^[^\r\n:'"]{1,100}/.exec(text.slice(index, index + 100))?.[0].trim() ?? '';
+    const key = /^[^\r\n:'",{}]{1,100}/.exec(text.slice(index, index + 100))?.[0].trim() ?? '';
     return new YamlProblem(
       'duplicate-key',
       index,
@@ -125,6 +151,9 @@ function fromException(error: YAMLException, text: string, limits: LoadLimits): 
   }
   if (reason.startsWith('nesting exceeded')) {
     return new YamlProblem('input-limit', index, `nested deeper than ${limits.maxDepth} levels`);
+  }
+  if (reason.startsWith('merge keys exceeded')) {
+    return tooManyNodes(index, 'merge keys (<<) copy', limits.maxExpandedNodes);
   }
   if (reason === 'object-based map does not support complex keys') {
     // The usual cause is an unrendered template: `{{ … }}` is a mapping whose key is a mapping.

@@ -34,7 +34,8 @@ function parseYamlNumber(source: string): number | undefined {
     let value: number;
     if (/^0[0-7]+$/.test(unsigned)) value = Number.parseInt(unsigned, 8);
     else value = Number(unsigned);
-    if (Number.isNaN(value)) return undefined;
+    // Beyond what a float64 holds, a number is text.
+    if (!Number.isFinite(value)) return undefined;
     return negative && value !== 0 ? -value : value;
   }
   if (FLOAT.test(source)) {

@@ -114,6 +114,8 @@ describe('plain scalars', () => {
       ['1.', 1],
       ['.inf', Number.POSITIVE_INFINITY],
       ['1e999', '1e999'],
+      ['9'.repeat(400), '9'.repeat(400)],
+      [`-0x${'f'.repeat(400)}`, `-0x${'f'.repeat(400)}`],
       ['9007199254740993', 9007199254740992],
       ['2024-01-01', '2024-01-01'],
       ['2024-01-01T00:00:00Z', '2024-01-01T00:00:00Z'],
@@ -143,6 +145,35 @@ describe('anchors and merge keys', () => {
     const text = 'apiVersion: v1\nkind: X\nbase: &b {a: 1, c: 2}\nnext:\n  <<: *b\n  a: 3\nlist: [*b]\n';
     const { objects } = await loadText('a.yaml', text);
     expect(objects[0]?.value).toMatchObject({ next: { a: 3, c: 2 }, list: [{ a: 1, c: 2 }] });
+  });
+
+  // By YAML's own rule a key of the mapping wins wherever it stands; go-yaml v2 goes through them in their order.
+  test.each<[string, unknown]>([
+    ['{<<: *x, a: 3}', { a: 3, b: 1 }],
+    ['{a: 3, <<: *x}', { a: 1, b: 1 }],
+    ['{a: 3, <<: *x, b: 4}', { a: 1, b: 4 }],
+    ['{a: 3, <<: *x, b: 4, <<: *y}', { a: 1, b: 2, c: 2 }],
+    ['{c: 3, <<: *x, <<: *y, b: 4}', { a: 1, b: 4, c: 2 }],
+    ['{<<: [*x, *y]}', { a: 1, b: 1, c: 2 }],
+    ['{b: 3, c: 3, <<: [*x, *y], c: 4}', { a: 1, b: 1, c: 4 }],
+    ['{a: 3, <<: {a: 5}}', { a: 5 }],
+    ['{z: {a: 3, <<: *x}, <<: *y}', { z: { a: 1, b: 1 }, b: 2, c: 2 }],
+    ['[{a: 3, <<: *x}, {a: 4}]', [{ a: 1, b: 1 }, { a: 4 }]],
+    ['{a: &n 3, <<: {b: *n}}', { a: 3, b: 3 }],
+    ['{"<<": 1, a: 3}', { '<<': 1, a: 3 }],
+    ['{a: <<, b: 3}', { a: '<<', b: 3 }],
+  ])('count where they stand, as for kubectl: %s', async (text, value) => {
+    const { objects, messages } = await loadText(
+      'a.yaml',
+      `apiVersion: v1\nkind: X\nx: &x {a: 1, b: 1}\ny: &y {b: 2, c: 2}\nv: ${text}\n`,
+    );
+    expect(messages).toEqual([]);
+    expect(objects[0]?.value.v).toEqual(value);
+  });
+
+  test('do not hide a key that is there twice', async () => {
+    const { messages } = await loadText('a.yaml', 'b: &b {a: 1}\nc: {d: 1, d: 2, <<: *b}\n');
+    expect(messages).toEqual(['a.yaml:2:11: error: the key "d" stands twice in one mapping']);
   });
 });
 
@@ -177,6 +208,11 @@ describe('broken YAML', () => {
       'a key that is there twice',
       'kind: A\nkind: B\n',
       ['a.yaml:2:1: error: the key "kind" stands twice in one mapping'],
+    ],
+    [
+      'a key in quotes that is there twice',
+      '"kind": A\n\'kind\': B\n',
+      ['a.yaml:2:2: error: the key "kind" stands twice in one mapping'],
     ],
     [
       'a tab for indentation',
