@@ -1,8 +1,10 @@
-import { readFileSync, statSync } from 'node:fs';
+import { statSync } from 'node:fs';
 import { join } from 'node:path';
 import type { ChalkInstance } from 'chalk';
 import { createTwoFilesPatch } from 'diff';
-import { UsageError } from './usage-error.ts';
+import { escapeText } from '../escape.ts';
+import type { LoadLimits } from '../load/index.ts';
+import { readOptionFile } from './read-option-file.ts';
 
 /** What would be written: by file name for a folder, under the name of the golden file itself for a file. */
 export interface Expected {
@@ -20,21 +22,26 @@ const SHOWN_WITHOUT_DIFF = 20;
  * Compares golden files with what would be written, comment lines apart. Returns the unified diff, empty
  * where they are equal. Throws a UsageError where a golden file cannot be read.
  */
-export function checkGolden(path: string, expected: Expected, colors: ChalkInstance): string {
+export async function checkGolden(
+  path: string,
+  expected: Expected,
+  limits: Partial<LoadLimits>,
+  colors: ChalkInstance,
+): Promise<string> {
+  const compareFile = async (file: string, chunks: Iterable<string>) =>
+    compare(escapeText(file, MAX_LINE), await readOptionFile('--check', file, limits), chunks, colors);
   if (statSync(path, { throwIfNoEntry: false })?.isDirectory() !== true) {
-    return compare(path, expected.single(), colors);
+    return compareFile(path, expected.single());
   }
-  return [...expected.files()].map(([name, chunks]) => compare(join(path, name), chunks, colors)).join('');
+  const differences: string[] = [];
+  for (const [name, chunks] of expected.files()) {
+    differences.push(await compareFile(join(path, name), chunks));
+  }
+  return differences.join('');
 }
 
-function compare(path: string, chunks: Iterable<string>, colors: ChalkInstance): string {
-  let text: string;
-  try {
-    text = readFileSync(path, 'utf8');
-  } catch (error) {
-    throw new UsageError(`--check: ${error instanceof Error ? error.message : String(error)}`);
-  }
-  const golden = withoutComments(text.replaceAll('\r\n', '\n'));
+function compare(path: string, text: string, chunks: Iterable<string>, colors: ChalkInstance): string {
+  const golden = withoutComments(printable(text.replaceAll('\r\n', '\n')));
   const compiled = withoutComments([...chunks].join(''));
   if (golden === compiled) return '';
   const patch = createTwoFilesPatch(path, 'compiled', golden, compiled, '', '', {
@@ -45,6 +52,14 @@ function compare(path: string, chunks: Iterable<string>, colors: ChalkInstance):
   const shown =
     typeof patch === 'string' ? patch.replace(/^=+\n/, '') : firstDifferences(path, golden, compiled);
   return paint(shown, colors);
+}
+
+/** Longer than any line of ours. */
+const MAX_LINE = 10_240;
+
+/** Each line as it may be shown on a terminal; those of rules stay as they are. */
+function printable(text: string): string {
+  return text.replace(/[^\n]+/g, (line) => escapeText(line, MAX_LINE));
 }
 
 function withoutComments(text: string): string {

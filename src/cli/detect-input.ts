@@ -2,7 +2,7 @@
 import { readdirSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import type { Diagnostic } from '../diagnostics.ts';
-import { isArchive, type LoadLimits, type RawInput, readWhole, textOf } from '../load/index.ts';
+import { type LoadLimits, readWhole, textOf, type WholeInput } from '../load/index.ts';
 import { detectFormat, type Family } from '../netfilter/index.ts';
 import type { Io } from './io.ts';
 import { emptyListingKind, type IpvsListing, listingKind } from './read-ipvs.ts';
@@ -21,8 +21,8 @@ export type DetectedInput =
       readonly files: readonly RulesFile[];
       readonly listings: readonly IpvsListing[];
     }
-  /** `raw` where the bytes cannot be read again. */
-  | { readonly kind: 'manifests'; readonly input: string; readonly raw?: RawInput }
+  /** `whole` where it cannot be read again, or was unpacked. */
+  | { readonly kind: 'manifests'; readonly input: string; readonly whole?: WholeInput }
   | { readonly kind: 'unusable'; readonly problem: Diagnostic };
 
 /** Names in a folder that make it one of rules, as kp-compile --out-dir and people write them. */
@@ -101,19 +101,20 @@ function listingOf(file: string, text: string): IpvsListing | undefined {
 }
 
 async function detectFile(file: string, io: Io, limits: Partial<LoadLimits>): Promise<DetectedInput> {
-  const raw = await readWhole(file, io.stdin, limits);
-  if ('code' in raw) return { kind: 'unusable', problem: raw };
-  if (isArchive(raw)) return { kind: 'manifests', input: file, raw };
-  const start = textOf(file, raw, LOOKED_AT);
+  const whole = await readWhole(file, io.stdin, limits);
+  if ('code' in whole) return { kind: 'unusable', problem: whole };
+  if (whole.kind === 'tar') return { kind: 'manifests', input: file, whole };
+  const start = textOf(file, whole, LOOKED_AT);
   if ('code' in start) return { kind: 'unusable', problem: start };
   if (isManifests(start.text, file)) {
-    return { kind: 'manifests', input: file, ...(raw.stat === undefined ? { raw } : {}) };
+    const isCostly = whole.stat === undefined || whole.packed;
+    return { kind: 'manifests', input: file, ...(isCostly ? { whole } : {}) };
   }
-  const whole = textOf(file, raw);
-  if ('code' in whole) return { kind: 'unusable', problem: whole };
-  const listing = listingOf(file, whole.text);
+  const read = textOf(file, whole);
+  if ('code' in read) return { kind: 'unusable', problem: read };
+  const listing = listingOf(file, read.text);
   return listing === undefined
-    ? { kind: 'rules', files: [{ file, text: whole.text }], listings: [] }
+    ? { kind: 'rules', files: [{ file, text: read.text }], listings: [] }
     : { kind: 'rules', files: [], listings: [listing] };
 }
 

@@ -1,7 +1,8 @@
-import { readFileSync } from 'node:fs';
 import { escapeText } from '../escape.ts';
 import { type NetworkInterface, parseIP } from '../kube/index.ts';
+import type { LoadLimits } from '../load/index.ts';
 import { parseIpAddr } from '../netfilter/index.ts';
+import { readOptionFile } from './read-option-file.ts';
 import { UsageError } from './usage-error.ts';
 
 /** Reads `--interface NAME=ADDRESS/LENGTH[,…]`. Throws a UsageError. */
@@ -21,13 +22,11 @@ export function parseInterfaceOption(text: string): NetworkInterface {
 }
 
 /** Reads a file that `ip -j addr` or `ip -o addr` printed. Throws a UsageError. */
-export function readInterfacesFile(file: string): NetworkInterface[] {
-  let text: string;
-  try {
-    text = readFileSync(file, 'utf8');
-  } catch (error) {
-    throw new UsageError(`--interfaces: ${error instanceof Error ? error.message : String(error)}`);
-  }
+export async function readInterfacesFile(
+  file: string,
+  limits: Partial<LoadLimits>,
+): Promise<NetworkInterface[]> {
+  const text = await readOptionFile('--interfaces', file, limits);
   const { interfaces, problems } = parseIpAddr(text);
   const [problem] = problems;
   if (problem !== undefined) {
@@ -51,7 +50,7 @@ function networkInterface(source: string, name: string, texts: readonly string[]
         (length !== undefined && !(/^\d{1,3}$/.test(length) && Number(length) <= bits))
       ) {
         throw new UsageError(
-          `${source}: interface ${escapeText(name)}: ${JSON.stringify(text)} is not ADDRESS/LENGTH`,
+          `${source}: interface ${escapeText(name)}: ${JSON.stringify(escapeText(text))} is not ADDRESS/LENGTH`,
         );
       }
       return ip;

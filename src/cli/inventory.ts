@@ -7,6 +7,7 @@ import { colorsFor } from './colors.ts';
 import { detectInput, type RulesFile } from './detect-input.ts';
 import type { DiffOptions } from './diff-options.ts';
 import { EXIT_OK, EXIT_TROUBLE } from './exit-codes.ts';
+import { inputLimits } from './input-options.ts';
 import type { Io } from './io.ts';
 import { renderDiagnostics, type Verbosity } from './messages.ts';
 import { readRules } from './read-rules.ts';
@@ -26,7 +27,7 @@ export async function runInventory(
   const report = (message: Diagnostic) => void messages.push(message);
   const rules: RulesFile[] = [];
   for (const input of inputs) {
-    const found = await detectInput(input, io);
+    const found = await detectInput(input, io, inputLimits(options));
     if (found.kind === 'rules') rules.push(...found.files);
     else if (found.kind === 'unusable') report(found.problem);
     else throw new UsageError(`--inventory reads rules, and ${input} holds none`);

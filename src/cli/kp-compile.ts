@@ -23,8 +23,8 @@ import {
   addNfacctOptions,
   addNodeOptions,
   collect,
-  compileRequest,
   type NodeOptions,
+  readCompileRequest,
 } from './node-options.ts';
 import { EMITTED, type Emitted, emittedText, outputFiles, writeOutputs } from './outputs.ts';
 import { packageVersion } from './package-version.ts';
@@ -171,7 +171,7 @@ async function run(
     throw new UsageError('--out-dir writes all there is, --emit chooses what goes to stdout: choose one');
   }
   const verbosity: Verbosity = options.quiet ? 'quiet' : options.verbose ? 'verbose' : 'normal';
-  const request = compileRequest(options);
+  const request = await readCompileRequest(options);
   const manifests = manifestRequest(options);
 
   const said: Diagnostic[] = [];
@@ -204,9 +204,10 @@ async function run(
   const single = () => emittedText(compilation, options.emit ?? 'rules', { format: options.format, family });
   const files = () => outputFiles(compilation, options.format);
   if (options.check !== undefined) {
-    const difference = checkGolden(
+    const difference = await checkGolden(
       options.check,
       { single, files },
+      inputLimits(options),
       colorsFor(io.outIsTerminal, options.color, io.env),
     );
     if (difference === '') return failed ? EXIT_NO : EXIT_OK;

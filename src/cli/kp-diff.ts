@@ -30,7 +30,7 @@ import { runInventory } from './inventory.ts';
 import { type Io, isBrokenPipe } from './io.ts';
 import { type ManifestRequest, manifestRequest } from './manifest-options.ts';
 import { renderDiagnostics, type Verbosity } from './messages.ts';
-import { compileRequest } from './node-options.ts';
+import { compileRequest, readCompileRequest } from './node-options.ts';
 import { type Patches, singlePatch, writePatches } from './patches.ts';
 import { progressOf } from './progress.ts';
 import { compileSide, type ManifestsSide, placesIn, readSide, type Side } from './read-side.ts';
@@ -58,10 +58,10 @@ async function run(
 ): Promise<number> {
   if (options.inventory === true) return runInventory(args, options, compileRequest(options).version, io);
   if (options.upgrade !== undefined)
-    return runUpgrade(args, options.upgrade, options, compileRequest(options), io);
+    return runUpgrade(args, options.upgrade, options, await readCompileRequest(options), io);
   const inputs = sidesOf(args, options);
   checkDiffOptions(options);
-  const request = compileRequest(options);
+  const request = await readCompileRequest(options);
   const manifests = manifestRequest(options);
   const sides = await readSides(inputs, request, manifests, options, io);
   if (sides === undefined) return EXIT_TROUBLE;

@@ -10,8 +10,10 @@ const SHOWN: Readonly<Record<Verbosity, readonly Severity[]>> = {
   verbose: ['error', 'warning', 'note'],
 };
 
-/** More than this of one kind are counted, not printed: a dump of a large cluster repeats itself. */
+/** More warnings than this of one kind are counted, not printed: a dump of a large cluster repeats itself. */
 const MAX_OF_A_KIND = 20;
+/** More errors than this nobody reads. */
+const MAX_ERRORS = 1000;
 
 /** The diagnostics that the verbosity asks for, as text for stderr, in the order of the input. */
 export function renderDiagnostics(
@@ -22,23 +24,30 @@ export function renderDiagnostics(
 ): string {
   const shown = diagnostics.filter(({ severity }) => SHOWN[verbosity].includes(severity));
   const sorted = sources === undefined ? shown : shown.toSorted(compareDiagnostics(sources));
-  const counts = new Map<string, number>();
+  const warnings = new Map<string, number>();
+  let errors = 0;
   let text = '';
   for (const diagnostic of sorted) {
     const { code, severity } = diagnostic;
-    const count = (counts.get(code) ?? 0) + 1;
-    counts.set(code, count);
-    if (severity !== 'error' && verbosity !== 'verbose' && count > MAX_OF_A_KIND) continue;
+    let isLeftOut: boolean;
+    if (severity === 'error') isLeftOut = ++errors > MAX_ERRORS;
+    else {
+      const count = (warnings.get(code) ?? 0) + 1;
+      warnings.set(code, count);
+      isLeftOut = count > MAX_OF_A_KIND;
+    }
+    if (isLeftOut && verbosity !== 'verbose') continue;
     const line = renderDiagnostic(diagnostic, (origin, path) =>
       sources === undefined ? undefined : locate(origin, path, sources),
     );
     text += `${paint(line, severity, colors)}\n`;
   }
-  for (const [code, count] of counts) {
-    if (count <= MAX_OF_A_KIND || verbosity === 'verbose') continue;
-    if (sorted.some((diagnostic) => diagnostic.code === code && diagnostic.severity === 'error')) continue;
+  if (verbosity === 'verbose') return text;
+  for (const [code, count] of warnings) {
+    if (count <= MAX_OF_A_KIND) continue;
     text += `${count - MAX_OF_A_KIND} more warnings of the kind ${code}; -v shows them all\n`;
   }
+  if (errors > MAX_ERRORS) text += `${errors - MAX_ERRORS} more errors; -v shows them all\n`;
   return text;
 }
 

@@ -4,10 +4,10 @@ import {
   KNOWN_VERSIONS,
   type KubeProxyVersion,
   kubeProxyVersion,
-  type NetworkInterface,
   parseMinor,
   placeOfMinor,
 } from '../kube/index.ts';
+import { type InputOptions, inputLimits } from './input-options.ts';
 import { parseInterfaceOption, readInterfacesFile } from './interfaces.ts';
 import { addKubeProxyFlags, configurationFromFlags, KUBE_PROXY_FLAGS_GROUP } from './kube-proxy-flags.ts';
 import { UsageError } from './usage-error.ts';
@@ -67,10 +67,10 @@ export function addAllKubeProxyFlags(command: Command): void {
   );
 }
 
-/** What the options ask of the compiler, the configuration file apart. Throws a UsageError. */
+/** What the options ask of the compiler, files that they name apart. Throws a UsageError. */
 export function compileRequest(options: NodeOptions & Readonly<Record<string, unknown>>): CompileOptions {
   const flags = configurationFromFlags(options);
-  const interfaces = readInterfaces(options);
+  const interfaces = options.interface?.map(parseInterfaceOption);
   const version = options.kubeVersion === undefined ? undefined : readVersion(options.kubeVersion);
   // An empty variable of a script must not choose another node.
   if (options.node?.trim() === '') throw new UsageError('--node needs a name');
@@ -87,12 +87,14 @@ export function compileRequest(options: NodeOptions & Readonly<Record<string, un
   };
 }
 
-function readInterfaces(options: NodeOptions): NetworkInterface[] | undefined {
-  if (options.interface === undefined && options.interfaces === undefined) return undefined;
-  return [
-    ...(options.interfaces === undefined ? [] : readInterfacesFile(options.interfaces)),
-    ...(options.interface ?? []).map(parseInterfaceOption),
-  ];
+/** The same with the addresses of --interfaces. Throws a UsageError. */
+export async function readCompileRequest(
+  options: NodeOptions & InputOptions & Readonly<Record<string, unknown>>,
+): Promise<CompileOptions> {
+  const request = compileRequest(options);
+  if (options.interfaces === undefined) return request;
+  const listed = await readInterfacesFile(options.interfaces, inputLimits(options));
+  return { ...request, interfaces: [...listed, ...(request.interfaces ?? [])] };
 }
 
 function readVersion(text: string): KubeProxyVersion {

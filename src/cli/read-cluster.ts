@@ -12,15 +12,15 @@ import {
   type LoadLimits,
   loadObjects,
   parseYaml,
-  type RawInput,
   type Sources,
+  type WholeInput,
 } from '../load/index.ts';
 import type { Io } from './io.ts';
 import type { Progress } from './progress.ts';
 
 export interface ReadClusterOptions extends CollectorOptions {
-  /** Bytes of inputs that were read already. */
-  readonly given?: ReadonlyMap<string, RawInput>;
+  /** Inputs that were read already; they are taken out. */
+  readonly given?: Map<string, WholeInput>;
   readonly limits?: Partial<LoadLimits>;
 }
 
@@ -48,23 +48,24 @@ export async function readCluster(
     failed ||= diagnostic.severity === 'error';
     sink(diagnostic);
   };
-  const collector = clusterCollector(report, (text) => parseYaml(text, DEFAULT_LIMITS)[0], options);
+  const parse = (text: string) => parseYaml(text, { ...DEFAULT_LIMITS, ...limits })[0];
+  const collector = clusterCollector(report, parse, options);
   let objects = 0;
   const helpers = new Map<string, number>();
   // The configuration is read in the same run, so that one set of sources finds the places of all messages.
-  const config = clusterCollector(report, (text) => parseYaml(text, DEFAULT_LIMITS)[0]);
+  const config = clusterCollector(report, parse);
   const summary = await loadObjects(
     configFile === undefined ? inputs : [configFile, ...inputs],
-    (object) => {
+    (object, about) => {
       // The file may be an input as well (a dump that holds the ConfigMap): only what configures is taken out.
       if (object.origin.file === configFile && configures(object.kind)) {
-        config.add(object);
+        config.add(object, about);
         return;
       }
       if (isCompiledKind(object.apiVersion, object.kind)) objects++;
       else helpers.set(object.kind, (helpers.get(object.kind) ?? 0) + 1);
       progress.tick(object.origin.end);
-      collector.add(object);
+      collector.add(object, about);
     },
     report,
     { wants: isReadKind, stdin: io.stdin, given, limits, onFile: progress.file },

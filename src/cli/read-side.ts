@@ -8,7 +8,7 @@ import {
   type NetworkInterface,
   servicePortName,
 } from '../kube/index.ts';
-import { locate, type RawInput, type Sources } from '../load/index.ts';
+import { locate, type Sources, type WholeInput } from '../load/index.ts';
 import type { Family } from '../netfilter/index.ts';
 import type { ReportPlace } from '../report/index.ts';
 import { saysInvented } from './artefacts.ts';
@@ -57,7 +57,7 @@ export async function readSide(
   const rules: RulesFile[] = [];
   const listings: IpvsListing[] = [];
   const manifests: string[] = [];
-  const given = new Map<string, RawInput>();
+  const given = new Map<string, WholeInput>();
   let unusable = false;
   const limits = inputLimits(options);
   for (const input of inputs) {
@@ -70,7 +70,7 @@ export async function readSide(
       unusable = true;
     } else {
       manifests.push(found.input);
-      if (found.raw !== undefined) given.set(found.input, found.raw);
+      if (found.whole !== undefined) given.set(found.input, found.whole);
     }
   }
   if (unusable) return undefined;

@@ -19,7 +19,9 @@ const MAX_SHOWN = 80;
 
 /** A value as messages show it. */
 export function showValue(value: unknown): string {
-  const text = value === undefined ? 'nothing' : asJson(value);
+  // More of a long text would be escaped for nothing.
+  const text =
+    value === undefined ? 'nothing' : asJson(typeof value === 'string' ? value.slice(0, MAX_SHOWN) : value);
   return text.length > MAX_SHOWN ? `${text.slice(0, MAX_SHOWN)}…` : text;
 }
 
@@ -57,7 +59,12 @@ export function report(
 }
 
 function wrongType(context: ObjectContext, path: FieldPath, value: unknown, accepted: string): undefined {
-  report(context, 'error', 'wrong-type', path, `found ${showValue(value)}, expected ${accepted}`);
+  // In JSON there is no infinite number: it was one that no float64 holds.
+  const found =
+    context.origin.format === 'json' && (value === Infinity || value === -Infinity)
+      ? 'a number beyond 10^308'
+      : showValue(value);
+  report(context, 'error', 'wrong-type', path, `found ${found}, expected ${accepted}`);
   return undefined;
 }
 
@@ -110,6 +117,9 @@ export function objectField(
   return isObject(value) ? value : wrongType(context, [...path, key], value, 'a mapping');
 }
 
+/** No API server stores an object with so many of anything. */
+const MAX_LIST = 1_000_000;
+
 /** The list at `key`; an empty one where it is missing or null. */
 function listField(
   context: ObjectContext,
@@ -119,8 +129,13 @@ function listField(
 ): readonly unknown[] {
   const value = fieldOf(object, key);
   if (value === undefined || value === null) return [];
-  if (Array.isArray(value)) return value;
-  wrongType(context, [...path, key], value, 'a list');
+  if (!Array.isArray(value)) {
+    wrongType(context, [...path, key], value, 'a list');
+    return [];
+  }
+  if (value.length <= MAX_LIST) return value;
+  const message = `found a list of ${value.length}, expected at most ${MAX_LIST} members`;
+  report(context, 'error', 'wrong-type', [...path, key], message);
   return [];
 }
 

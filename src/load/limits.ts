@@ -1,11 +1,16 @@
+import { constants } from 'node:buffer';
+
+/** Bytes of the longest text that Node makes a string of. */
+export const LONGEST_TEXT = constants.MAX_STRING_LENGTH;
+
 /**
- * What one input may ask of us. Every limit is an option of the command line later on, so each has a name that a
- * message can print, and a default that no cluster known to us comes near.
+ * What one input may ask of us. Every limit is an option of the command line (`cli/input-options.ts`), with a default
+ * that no cluster known to us comes near.
  */
 export interface LoadLimits {
   /** Bytes of one file or of standard input. A Buffer of Node 20 holds 4 GiB. */
   readonly maxFileBytes: number;
-  /** Bytes that one gzip file may hold. They are all in memory, for a moment twice. */
+  /** Bytes that gzip files unpack to: one of them, or all inside of one archive together. They are all in memory. */
   readonly maxUnpackedBytes: number;
   /** Bytes of one object's text in JSON: a value, or one item of a List. The API server takes 1.5 MiB. */
   readonly maxJsonBytes: number;
@@ -15,9 +20,12 @@ export interface LoadLimits {
   readonly maxDepth: number;
   /** Nodes of one YAML document once its aliases are written out. */
   readonly maxExpandedNodes: number;
-  /** Errors in one file before the rest of it is given up. */
+  /**
+   * Errors in one file, or in one archive, before the rest of it is given up; a hundred times as many in all inputs
+   * together. Also messages of any kind about one object before it is given up.
+   */
   readonly maxProblems: number;
-  /** Files found in all directories together. */
+  /** Files found in all directories together, or in one archive. */
   readonly maxFiles: number;
 }
 

@@ -15,7 +15,7 @@ export interface InputProblem {
 }
 
 /** Whether reading failed. */
-export function isInputProblem(result: RawInput | InputProblem): result is InputProblem {
+export function isInputProblem<T extends object>(result: T | InputProblem): result is InputProblem {
   return 'code' in result;
 }
 

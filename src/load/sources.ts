@@ -4,6 +4,8 @@
  */
 import { closeSync, fstatSync, openSync, readSync } from 'node:fs';
 import { isTextProblem, toText } from './bytes.ts';
+import { isInputProblem } from './read-input.ts';
+import { unpack, unpackAllowance } from './unpack.ts';
 
 /** Line and column count from 1; the column counts UTF-16 code units, as editors do. */
 export interface Position {
@@ -35,6 +37,8 @@ export interface DiskText {
   readonly size: number;
   readonly mtimeMs: number;
   readonly transcoded: boolean;
+  /** Of a gzip file: no more than this. */
+  readonly unpacksTo?: number;
 }
 
 interface Entry {
@@ -57,18 +61,18 @@ interface LineIndex {
 /** Makes an empty store; loadObjects fills it. */
 export function createSourceStore(): SourceStore {
   const entries = new Map<string, Entry>();
+  // Of files that are not as they lie on disk, the last one: messages come file by file.
+  let last: { readonly disk: DiskText; readonly bytes: Buffer | undefined } | undefined;
 
   function slice(file: string, start: number, end: number): Buffer | undefined {
     const entry = entries.get(file);
     if (entry === undefined) return undefined;
     if (entry.bytes !== undefined) return entry.bytes.subarray(start, end);
     if (entry.disk === undefined) return undefined;
-    if (entry.disk.transcoded) {
-      const raw = readRange(entry.disk, 0, entry.disk.size);
-      const text = raw === undefined ? undefined : toText(raw);
-      return text === undefined || isTextProblem(text) ? undefined : text.bytes.subarray(start, end);
-    }
-    return readRange(entry.disk, start, end);
+    if (!entry.disk.transcoded && entry.disk.unpacksTo === undefined)
+      return readRange(entry.disk, start, end);
+    if (last?.disk !== entry.disk) last = { disk: entry.disk, bytes: readAgain(entry.disk) };
+    return last.bytes?.subarray(start, end);
   }
 
   function position(file: string, offset: number): Position | undefined {
@@ -119,12 +123,34 @@ function findPosition(
   if (bytes === undefined) return undefined;
   const found = countLines(bytes, offset - from);
   const lineStart = found.count === 0 ? (index.lineStartAt[wanted] ?? 0) : from + found.lastStart;
-  const before = read(lineStart, offset);
-  if (before === undefined) return undefined;
-  return {
-    line: (index.lineAt[wanted] ?? 1) + found.count,
-    column: before.toString('utf8').replace(/^\ufeff/, '').length + 1,
-  };
+  let column = 1;
+  for (let at = lineStart; at < offset; at += BLOCK) {
+    const piece = read(at, Math.min(at + BLOCK, offset));
+    if (piece === undefined) return undefined;
+    column += utf16Length(piece) - (at === lineStart && startsWithMark(piece) ? 1 : 0);
+  }
+  return { line: (index.lineAt[wanted] ?? 1) + found.count, column };
+}
+
+/** Line and column of a byte of a text that is all there. */
+export function positionIn(bytes: Buffer, offset: number): Position {
+  const { count, lastStart } = countLines(bytes, offset);
+  const before = bytes.subarray(lastStart, offset);
+  return { line: count + 1, column: utf16Length(before) - (startsWithMark(before) ? 1 : 0) + 1 };
+}
+
+function startsWithMark(bytes: Buffer): boolean {
+  return bytes[0] === 0xef && bytes[1] === 0xbb && bytes[2] === 0xbf;
+}
+
+/** UTF-16 code units of UTF-8 bytes, without making a string of them: a line may be longer than one can be. */
+function utf16Length(bytes: Buffer): number {
+  let length = 0;
+  for (const byte of bytes) {
+    if (byte >= 0xf0) length += 2;
+    else if (byte < 0x80 || byte >= 0xc0) length++;
+  }
+  return length;
 }
 
 /** Line breaks in `bytes[0, length)`: \n, \r\n, and \r alone, as YAML and editors count them. */
@@ -139,6 +165,16 @@ function countLines(bytes: Buffer, length: number): { count: number; lastStart: 
     }
   }
   return { count, lastStart };
+}
+
+/** The text of a file that has to be unpacked or recoded. */
+function readAgain(disk: DiskText): Buffer | undefined {
+  const raw = readRange(disk, 0, disk.size);
+  if (raw === undefined) return undefined;
+  const unpacked = unpack(raw, unpackAllowance(disk.unpacksTo ?? 0));
+  if (isInputProblem(unpacked)) return undefined;
+  const text = toText(unpacked.bytes);
+  return isTextProblem(text) ? undefined : text.bytes;
 }
 
 function readRange(disk: DiskText, start: number, end: number): Buffer | undefined {

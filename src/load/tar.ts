@@ -5,6 +5,8 @@
 
 export interface TarEntry {
   readonly name: string;
+  /** Bytes of the whole name, where only its beginning was read. */
+  readonly wholeName?: number;
   readonly kind: 'file' | 'link' | 'other';
   readonly bytes: Buffer;
 }
@@ -27,8 +29,8 @@ export function isTar(bytes: Buffer): boolean {
 /** The entries in their order; the last thing may be a problem. Directories and devices come as `other`. */
 export function* tarEntries(archive: Buffer): Generator<TarEntry | TarProblem> {
   let at = 0;
-  let longName: string | undefined;
-  let pax: ReadonlyMap<string, string> = new Map();
+  let longName: Name | undefined;
+  let pax: Pax = {};
   let zeros = 0;
   while (at + BLOCK <= archive.length) {
     const header = at;
@@ -57,14 +59,31 @@ export function* tarEntries(archive: Buffer): Generator<TarEntry | TarProblem> {
     const bytes = archive.subarray(at, at + size);
     at += Math.ceil(size / BLOCK) * BLOCK;
     if (type === 'x') pax = readPax(bytes);
-    else if (type === 'L') longName = textOf(bytes.subarray(0, MAX_NAME));
+    else if (type === 'L') longName = longNameOf(bytes);
     else if (type !== 'g' && type !== 'K') {
-      const name = pax.get('path') ?? longName ?? nameOf(archive, header);
+      const { name, wholeName } = pax.path ?? longName ?? { name: nameOf(archive, header) };
       longName = undefined;
-      pax = new Map();
-      yield { name, kind: kindOf(type, name), bytes };
+      pax = {};
+      yield { name, ...(wholeName === undefined ? {} : { wholeName }), kind: kindOf(type, name), bytes };
     }
   }
+}
+
+/** How many entries there are; no more is looked at than their headers. */
+export function countEntries(archive: Buffer): number {
+  let count = 0;
+  for (const entry of tarEntries(archive)) count += 'code' in entry ? 0 : 1;
+  return count;
+}
+
+type Name = Pick<TarEntry, 'name' | 'wholeName'>;
+
+/** A name that ends at a NUL, or with the bytes. */
+function longNameOf(bytes: Buffer): Name {
+  const nul = bytes.indexOf(0);
+  const length = nul === -1 ? bytes.length : nul;
+  const name = bytes.toString('utf8', 0, Math.min(length, MAX_NAME));
+  return length > MAX_NAME ? { name, wholeName: length } : { name };
 }
 
 function kindOf(type: string, name: string): TarEntry['kind'] {
@@ -90,8 +109,7 @@ function numberAt(archive: Buffer, header: number): number {
   return digits === undefined ? Number.NaN : Number.parseInt(digits || '0', 8);
 }
 
-function sizeOf(pax: ReadonlyMap<string, string>, plain: number): number {
-  const size = pax.get('size');
+function sizeOf({ size }: Pax, plain: number): number {
   return size === undefined ? plain : /^\d{1,15}$/.test(size) ? Number(size) : Number.NaN;
 }
 
@@ -107,21 +125,22 @@ function textOf(bytes: Buffer): string {
   return bytes.toString('utf8', 0, end === -1 ? bytes.length : end);
 }
 
+interface Pax {
+  path?: Name;
+  size?: string;
+}
+
 /** Records `LENGTH KEY=VALUE\n`, where the length counts the whole record; what is damaged is left out. */
-function readPax(bytes: Buffer): Map<string, string> {
-  const records = new Map<string, string>();
+function readPax(bytes: Buffer): Pax {
+  const records: Pax = {};
   let at = 0;
   while (at < bytes.length) {
     const length = /^(\d{1,9}) /.exec(bytes.toString('latin1', at, at + 10))?.[1];
     if (length === undefined || Number(length) < 5) break;
-    const record = bytes.toString(
-      'utf8',
-      at + length.length + 1,
-      Math.min(at + Number(length), bytes.length) - 1,
-    );
-    const equals = record.indexOf('=');
-    const key = record.slice(0, equals);
-    if (key === 'path' || key === 'size') records.set(key, record.slice(equals + 1, equals + 1 + MAX_NAME));
+    const record = bytes.subarray(at + length.length + 1, at + Number(length) - 1);
+    const key = record.toString('latin1', 0, 5);
+    if (key === 'path=') records.path = longNameOf(record.subarray(5));
+    else if (key === 'size=') records.size = record.toString('latin1', 5, 25);
     at += Number(length);
   }
   return records;

@@ -2,6 +2,7 @@
 import { execFileSync, spawnSync } from 'node:child_process';
 import { mkdirSync, readdirSync, symlinkSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { Readable } from 'node:stream';
 import { gzipSync } from 'node:zlib';
 import { describe, expect, test } from 'vitest';
 import { load, loadText, serviceJson, serviceYaml, withFiles } from './load-support.ts';
@@ -76,7 +77,6 @@ describe.each(TREES)('%s', (_title, files, names) => {
     const loaded = await loadText(name, bytes);
     expect(sorted(loaded.names)).toEqual(names);
     expect(loaded.diagnostics.filter(({ severity }) => severity !== 'note')).toEqual([]);
-    const { Readable } = await import('node:stream');
     const piped = await load('', ['-'], { stdin: () => Readable.from([Buffer.from(bytes)]) });
     expect(sorted(piped.names)).toEqual(names);
   });
@@ -96,6 +96,25 @@ describe('one compressed file', () => {
   test('has lines, as far as messages go', async () => {
     const { messages } = await loadText('a.yaml.gz', gzipSync('apiVersion: v1\nkind: 7\n'));
     expect(messages).toEqual(['a.yaml.gz:2:7: error: kind: kind must be a string, found the number 7']);
+    // The marks of UTF-16 are found behind the packing.
+    const wide = gzipSync(Buffer.from('\ufeffapiVersion: v1\r\nkind: 7\r\n', 'utf16le'));
+    expect((await loadText('a.yaml.gz', wide)).messages).toEqual(messages);
+  });
+
+  test('is not kept in memory once it was read, and found again for messages', async () => {
+    await withFiles(
+      { 'a.yaml.gz': gzipSync('kind: 7\n'), 'b.yaml.gz': gzipSync('\nkind: 8\n') },
+      async (folder) => {
+        const { summary, messages } = await load(folder, ['.']);
+        expect(messages).toEqual([
+          'a.yaml.gz:1:7: note: kind: kind must be a string, found the number 7',
+          'b.yaml.gz:2:7: note: kind: kind must be a string, found the number 8',
+        ]);
+        writeFileSync(join(folder, 'b.yaml.gz'), 'x');
+        expect(summary.sources.slice(join(folder, 'a.yaml.gz'), 0, 4)?.toString()).toBe('kind');
+        expect(summary.sources.slice(join(folder, 'b.yaml.gz'), 0, 4)).toBeUndefined();
+      },
+    );
   });
 });
 
@@ -234,6 +253,48 @@ describe('hostile archives', () => {
     const inside = tar([{ name: 'a.yaml.gz', bytes: bomb }]);
     expect((await loadText('dump.tar', inside, { limits })).messages).toEqual([
       `dump.tar!a.yaml.gz: error: ${message}`,
+    ]);
+  });
+
+  test('bombs in one archive share the limit, and after it nothing is unpacked', async () => {
+    const packed = gzipSync(`# ${'a'.repeat(600_000)}\n`);
+    const entries = ['a', 'b', 'c'].map((name) => ({ name: `${name}.yaml.gz`, bytes: packed }));
+    const limits = { maxUnpackedBytes: 1_000_000 };
+    const help = '\n  help: raise --max-unpacked-bytes, if that is no archive bomb';
+    expect((await loadText('dump.tar', tar(entries), { limits })).messages).toEqual([
+      `dump.tar!b.yaml.gz: error: unpacks to more than 1000000 bytes${help}`,
+      `dump.tar!c.yaml.gz: error: unpacks to more than 1000000 bytes${help}`,
+    ]);
+    // Files on their own do not.
+    await withFiles({ 'a.yaml.gz': packed, 'b.yaml.gz': packed, 'c.yaml.gz': packed }, async (folder) => {
+      expect((await load(folder, ['.'], { limits })).messages).toEqual([]);
+    });
+  });
+
+  test('names that no system takes are cut and refused', async () => {
+    const long = `${'d'.repeat(40_000)}.yaml`;
+    const gnu: Entry[] = [{ name: '././@LongLink', type: 'L', text: `${long}\0` }, WEB];
+    const pax: Entry[] = [{ name: 'pax', type: 'x', text: `40017 path=${long}\n` }, WEB];
+    for (const entries of [gnu, pax]) {
+      const bytes = tar([...entries, { ...WEB, name: 'b.yaml' }]);
+      const { names, messages } = await load('', ['-'], { stdin: () => Readable.from([bytes]) });
+      expect(names).toEqual(['Service shop/web']);
+      expect(messages).toEqual([
+        `<stdin>!${'d'.repeat(742)}…(31776 characters)…${'d'.repeat(250)}: error: the name has 40005 bytes, more than any system takes; not read`,
+      ]);
+    }
+  });
+
+  test('errors of an archive are given up together', async () => {
+    const entries = Array.from({ length: 20 }, (_, index) => ({ name: `../${index}.yaml`, text: '' }));
+    const { messages, names } = await loadText('dump.tar', tar([...entries, WEB]), {
+      limits: { maxProblems: 2 },
+    });
+    expect(names).toEqual([]);
+    expect(messages).toEqual([
+      'dump.tar!../0.yaml: error: the name leads out of the archive; not read',
+      'dump.tar!../1.yaml: error: the name leads out of the archive; not read',
+      'dump.tar!../2.yaml: error: more than 2 errors in this file; from here on it was not read\n  help: raise --max-errors to see the others',
     ]);
   });
 

@@ -1,6 +1,9 @@
+import { Readable } from 'node:stream';
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { load, loadText, serviceYaml, withFiles } from './load-support.ts';
+import type { Diagnostic } from '../../src/diagnostics.ts';
+import { loadObjects } from '../../src/load/index.ts';
+import { load, loadText, serviceJson, serviceYaml, withFiles } from './load-support.ts';
 
 const bomb = `a: &a [x,x,x,x,x,x,x,x,x]\n${[...'bcdefghij']
   .map((name, index) => `${name}: &${name} [${Array(9).fill(`*${'abcdefghij'[index]}`).join(',')}]\n`)
@@ -12,13 +15,25 @@ describe('hostile input gets an error, soon:', () => {
       'an alias bomb',
       'a.yaml',
       bomb,
-      ['a.yaml:7:11: error: aliases make more than 1000000 values out of this document'],
+      [
+        'a.yaml:7:11: error: aliases make more than 1000000 values out of this document\n  help: raise --max-yaml-nodes, if that is no alias bomb',
+      ],
+    ],
+    [
+      'aliases of which none makes too much by itself',
+      'a.yaml',
+      `a: &a [${'x,'.repeat(900)}]\nb: &b [${'*a,'.repeat(900)}]\nc:\n${'- [*b]\n'.repeat(9)}`,
+      [
+        'a.yaml:5:4: error: aliases make more than 1000000 values out of this document\n  help: raise --max-yaml-nodes, if that is no alias bomb',
+      ],
     ],
     [
       'a merge bomb',
       'a.yaml',
-      `x: &x {${Array.from({ length: 100 }, (_, i) => `k${i}: 1`).join(',')}}\n${Array.from({ length: 500 }, (_, i) => `a${i}:\n  <<: *x\n`).join('')}`,
-      ['a.yaml:201:3: error: merge keys exceeded maxTotalMergeKeys (10000)'],
+      `x: &x {${Array.from({ length: 100 }, (_, i) => `k${i}: 1`).join(',')}}\n${Array.from({ length: 10_000 }, (_, i) => `a${i}:\n  <<: *x\n`).join('')}`,
+      [
+        'a.yaml:9803:7: error: aliases make more than 1000000 values out of this document\n  help: raise --max-yaml-nodes, if that is no alias bomb',
+      ],
     ],
     [
       '10,000 brackets',
@@ -91,11 +106,19 @@ describe('hostile input gets an error, soon:', () => {
       ['a.yaml: error: cannot be unpacked: unexpected end of file\n  help: it may be cut off: gzip -t FILE'],
     ],
     [
+      'five million letters',
+      'a.yaml',
+      'x'.repeat(5_000_000),
+      [
+        `a.yaml:1:1: error: the string "${'x'.repeat(45)}…(4999940 characters)…${'x'.repeat(15)}" is no Kubernetes object; expected a mapping with apiVersion and kind`,
+      ],
+    ],
+    [
       'five million dashes',
       'a.yaml',
       '-'.repeat(5_000_000),
       [
-        `a.yaml:1:1: error: the string "${'-'.repeat(45)}…(4999940 characters)…${'-'.repeat(15)}" is no Kubernetes object; expected a mapping with apiVersion and kind`,
+        'a.yaml:1:1: error: lines, commas, colons and dashes may make more than 1000000 values out of this document\n  help: raise --max-yaml-nodes, if that is no alias bomb',
       ],
     ],
     [
@@ -163,9 +186,81 @@ describe('the limits', () => {
       expect(messages).toEqual([
         'a.yaml:2:1: error: a bracket or quote is still open here, or its text is indented too little',
         'a.yaml:4:1: error: a bracket or quote is still open here, or its text is indented too little',
-        'a.yaml:6:1: error: more than 2 errors in this file; from here on it was not read',
+        'a.yaml:6:1: error: more than 2 errors in this file; from here on it was not read\n  help: raise --max-errors to see the others',
       ]);
     });
+  });
+
+  test('of errors holds for all inputs together, a hundred times as high', async () => {
+    const files = Object.fromEntries(Array.from({ length: 300 }, (_, i) => [`${1000 + i}.yaml`, 'a: [\n']));
+    await withFiles({ ...files, 'z.yaml': serviceYaml('z') }, async (folder) => {
+      const { messages, names } = await load(folder, ['.'], { limits: { maxProblems: 1 } });
+      expect(names).toEqual([]);
+      expect(messages).toHaveLength(102);
+      expect(messages[0]).toBe('error: more than 100 errors; nothing more was read');
+    });
+  });
+
+  test('of messages about other people’s files leaves the rest out', async () => {
+    await withFiles({ 'log.json': '{}\n'.repeat(10) + serviceJson('web') }, async (folder) => {
+      const { messages, names } = await load(folder, ['.'], { limits: { maxProblems: 2 } });
+      expect(names).toEqual(['Service shop/web']);
+      expect(messages).toEqual([
+        'log.json: note: 8 more messages about this file were left out\n  help: raise --max-errors to see the others',
+        'log.json:1:1: note: no kind: this is no Kubernetes object',
+        'log.json:2:1: note: no kind: this is no Kubernetes object',
+      ]);
+    });
+  });
+});
+
+describe('what a sink says', () => {
+  const objects = (count: number) =>
+    Array.from({ length: count }, (_, index) => `{"apiVersion":"v1","kind":"X","n":${index}}\n`).join('');
+
+  /** Reads with a sink that finds so many faults of that severity in each object. */
+  async function tell(text: string, severity: Diagnostic['severity'], faults: number) {
+    const kept: unknown[] = [];
+    const diagnostics: Diagnostic[] = [];
+    await loadObjects(
+      ['-'],
+      ({ value, origin }, report) => {
+        for (let at = 0; at < faults; at++) report({ code: 'x', severity, message: `fault ${at}`, origin });
+        kept.push(value.n);
+      },
+      (diagnostic) => diagnostics.push(diagnostic),
+      { stdin: () => Readable.from([Buffer.from(text)]), limits: { maxProblems: 3 } },
+    );
+    return { kept, messages: diagnostics.map((each) => `${each.severity}: ${each.message}`) };
+  }
+
+  test('counts with the errors of the file', async () => {
+    expect(await tell(objects(9), 'error', 2)).toEqual({
+      kept: [0],
+      messages: [
+        'error: fault 0',
+        'error: fault 1',
+        'error: fault 0',
+        'error: more than 3 errors in this file; from here on it was not read',
+      ],
+    });
+  });
+
+  test('about one object ends with it', async () => {
+    expect(await tell(objects(2), 'note', 4)).toEqual({
+      kept: [],
+      messages: [0, 1].flatMap(() => [
+        'note: fault 0',
+        'note: fault 1',
+        'note: fault 2',
+        'error: more than 3 messages about one object; it was left out',
+      ]),
+    });
+  });
+
+  test('in warnings and notes is kept, however much there is of it', async () => {
+    const { kept, messages } = await tell(objects(9), 'warning', 2);
+    expect([kept.length, messages.length]).toEqual([9, 18]);
   });
 });
 
