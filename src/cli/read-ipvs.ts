@@ -1,6 +1,7 @@
 /** Listings of IP sets, virtual servers and addresses → the IPVS side of a node's state. */
 import type { Diagnostic, Report } from '../diagnostics.ts';
 import type { IpvsState } from '../diff/index.ts';
+import { escapeText } from '../escape.ts';
 import { type NetworkInterface, parseIP } from '../kube/index.ts';
 import {
   canonicalAddress,
@@ -96,15 +97,20 @@ export function readIpvs(listings: readonly IpvsListing[], report: Report): Read
       case 'batch': {
         const { interfaces, problems } = kind === 'batch' ? parseAddrBatch(text) : parseIpAddr(text);
         for (const problem of empty ? [] : problems) fail(file, { code: 'not-ip-addr', ...problem });
-        addAddresses(addresses, interfaces, kind === 'batch', () =>
-          report({
-            code: 'no-dummy-interface',
-            severity: 'warning',
-            message: `this lists neither ${DUMMY_INTERFACE} nor all interfaces: addresses of Services are not compared`,
-            place: { file },
-            help: 'take all of it: ip -o addr',
-          }),
-        );
+        addAddresses(addresses, interfaces, kind === 'batch', {
+          incomplete: () =>
+            report({
+              code: 'no-dummy-interface',
+              severity: 'warning',
+              message: `this lists neither ${DUMMY_INTERFACE} nor all interfaces: addresses of Services are not compared`,
+              place: { file },
+              help: 'take all of it: ip -o addr',
+            }),
+          wrong: (text) => {
+            const message = `${JSON.stringify(escapeText(text))} on ${DUMMY_INTERFACE} is not an IP address`;
+            if (!failed) fail(file, { code: 'not-ip-addr', message });
+          },
+        });
         break;
       }
     }
@@ -161,7 +167,7 @@ function addAddresses(
   found: AddressesFound,
   interfaces: readonly { readonly name: string; readonly addresses: readonly string[] }[],
   isBatch: boolean,
-  incomplete: () => void,
+  { incomplete, wrong }: { readonly incomplete: () => void; readonly wrong: (text: string) => void },
 ): void {
   const dummy = interfaces.find(({ name }) => name === DUMMY_INTERFACE);
   // `ip -o addr` leaves out what has no address, so a listing that has lo is one of all interfaces.
@@ -169,7 +175,11 @@ function addAddresses(
   if (dummy === undefined && !isWhole) incomplete();
   if (dummy !== undefined || isWhole) {
     found.dummy ??= new Set();
-    for (const text of dummy?.addresses ?? []) found.dummy.add(text.replace(/\/\d+$/, ''));
+    for (const text of dummy?.addresses ?? []) {
+      const address = text.replace(/\/\d+$/, '');
+      if (canonicalAddress(address) === undefined) wrong(text);
+      else found.dummy.add(address);
+    }
   }
   if (isBatch || !isWhole) return;
   found.interfaces ??= [];

@@ -7,6 +7,7 @@ import { UsageError } from './usage-error.ts';
 
 /** Messages may quote a file that is no longer than this on one line. */
 const MAX_LINE = 1000;
+const MAX_TRACE = 50;
 
 /**
  * Reads the words after the command's name and runs it. Resolves to the exit code; what is a fault of this
@@ -37,12 +38,13 @@ export async function runCommand(
   } catch (error) {
     if (isBrokenPipe(error)) return EXIT_OK;
     if (error instanceof UsageError) {
-      for (const line of error.message.split('\n')) io.writeError(`${name}: ${escapeText(line, MAX_LINE)}\n`);
+      for (const line of error.message.split('\n', MAX_TRACE))
+        io.writeError(`${name}: ${escapeText(line, MAX_LINE)}\n`);
       return EXIT_TROUBLE;
     }
-    io.writeError(
-      `${name}: this is a fault of ${name} itself; please report it\n${error instanceof Error ? error.stack : String(error)}\n`,
-    );
+    const trace = (error instanceof Error ? error.stack : undefined) ?? String(error);
+    const lines = trace.split('\n', MAX_TRACE).map((line) => `${escapeText(line, MAX_LINE)}\n`);
+    io.writeError(`${name}: this is a fault of ${name} itself; please report it\n${lines.join('')}`);
     return EXIT_BUG;
   }
 }

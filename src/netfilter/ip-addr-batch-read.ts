@@ -1,5 +1,5 @@
 /* Input of `ip -batch` that puts addresses on interfaces, read as what `ip addr` would print afterwards. */
-import type { InterfaceAddresses, IpAddr, IpAddrProblem } from './ip-addr.ts';
+import { type InterfaceAddresses, type IpAddr, problemList } from './ip-addr.ts';
 
 const LINK = /^link\s+add\s+(?:dev\s+)?(\S+)(?:\s+type\s+\S+)?$/;
 const ADDRESS = /^a(?:ddr(?:ess)?)?\s+(add|replace|change|del|delete)\s+(\S+)\s+dev\s+(\S+)$/;
@@ -15,7 +15,7 @@ export function isAddrBatch(text: string): boolean {
 /** Carries out its lines on nothing; lines that do something else are problems. Addresses stay as written. */
 export function parseAddrBatch(text: string): IpAddr {
   const interfaces = new Map<string, Set<string>>();
-  const problems: IpAddrProblem[] = [];
+  const problems = problemList();
   const addressesOf = (name: string) => {
     const known = interfaces.get(name) ?? new Set<string>();
     interfaces.set(name, known);
@@ -28,7 +28,7 @@ export function parseAddrBatch(text: string): IpAddr {
     const [, verb = '', address = '', name = ''] = ADDRESS.exec(line) ?? [];
     if (link !== undefined) addressesOf(link);
     else if (verb === '')
-      problems.push({ line: index + 1, message: 'not a line that adds an interface or an address' });
+      problems.add({ line: index + 1, message: 'not a line that adds an interface or an address' });
     else if (verb.startsWith('del')) addressesOf(name).delete(address);
     else addressesOf(name).add(address);
   }
@@ -36,6 +36,6 @@ export function parseAddrBatch(text: string): IpAddr {
     interfaces: [...interfaces].map(
       ([name, addresses]): InterfaceAddresses => ({ name, addresses: [...addresses] }),
     ),
-    problems,
+    problems: problems.all(),
   };
 }

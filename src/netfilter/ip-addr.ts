@@ -18,7 +18,29 @@ export interface IpAddrProblem {
 
 export interface IpAddr {
   readonly interfaces: readonly InterfaceAddresses[];
+  /** The first ones, and how many more there are. */
   readonly problems: readonly IpAddrProblem[];
+}
+
+const MOST_PROBLEMS = 20;
+
+/** Collects problems line by line, no more than anybody reads. */
+export function problemList(): {
+  readonly add: (problem: IpAddrProblem) => void;
+  readonly all: () => readonly IpAddrProblem[];
+} {
+  const first: IpAddrProblem[] = [];
+  let count = 0;
+  return {
+    add: (problem) => {
+      count++;
+      if (count <= MOST_PROBLEMS) first.push(problem);
+    },
+    all: () =>
+      count <= MOST_PROBLEMS
+        ? first
+        : [...first, { message: `${count - MOST_PROBLEMS} more lines like these` }],
+  };
 }
 
 /** Reads any of the forms; text that is none of them is a problem. Addresses are not judged here. */
@@ -27,12 +49,19 @@ export function parseIpAddr(text: string): IpAddr {
   return body.startsWith('[') ? parseJson(body) : parseLines(text);
 }
 
+/** A node with 50,000 addresses prints so much; brackets inside one another take JSON.parse sixty times as much memory. */
+const MAX_JSON = 16 * 1024 ** 2;
+
 function parseJson(text: string): IpAddr {
+  const fault = (message: string): IpAddr => ({ interfaces: [], problems: [{ message }] });
+  if (text.length > MAX_JSON) {
+    return fault(`${text.length} characters of JSON; at most ${MAX_JSON} are read`);
+  }
   let value: unknown;
   try {
     value = JSON.parse(text);
-  } catch (error) {
-    return { interfaces: [], problems: [{ message: `not the output of ip -j addr: ${String(error)}` }] };
+  } catch {
+    return fault('not the output of ip -j addr, which is JSON');
   }
   const interfaces: InterfaceAddresses[] = [];
   const problems: IpAddrProblem[] = [];
@@ -72,7 +101,7 @@ const PROMPT = /^\S*(?: ?~)?[#$%>]\s+(?:sudo\s+)?(?:\/\S+\/)?ip\s/;
 
 function parseLines(text: string): IpAddr {
   const interfaces = new Map<string, string[]>();
-  const problems: IpAddrProblem[] = [];
+  const problems = problemList();
   let current: string | undefined;
   const addressesOf = (name: string) => {
     const known = interfaces.get(name);
@@ -111,10 +140,14 @@ function parseLines(text: string): IpAddr {
       }
       const absent = /^Device "([^"]+)" does not exist\.?$/.exec(line.trim())?.[1];
       const message = absent === undefined ? 'not a line of ip -o addr or ip addr' : `no interface ${absent}`;
-      problems.push({ line: index + 1, message });
+      problems.add({ line: index + 1, message });
     });
-  if (interfaces.size === 0 && problems.length === 0) problems.push({ message: 'no interface in this text' });
-  return { interfaces: [...interfaces].map(([name, addresses]) => ({ name, addresses })), problems };
+  if (interfaces.size === 0 && problems.all().length === 0)
+    problems.add({ message: 'no interface in this text' });
+  return {
+    interfaces: [...interfaces].map(([name, addresses]) => ({ name, addresses })),
+    problems: problems.all(),
+  };
 }
 
 /** The brief form also prints `metric 100` behind an address. */

@@ -8,9 +8,12 @@ export function familyName(family: Family): 'IPv4' | 'IPv6' {
   return family === 'ipv4' ? 'IPv4' : 'IPv6';
 }
 
-/** One line of text that no terminal obeys; whole, since a rule that is cut says something else. */
+/** No line is longer that iptables-restore takes (10,240 characters), and hardly any text that joins some of them. */
+const MAX_TEXT = 20_000;
+
+/** One line of text that no terminal obeys; whole where anybody could use it, since a rule that is cut says something else. */
 export function safe(text: string): string {
-  return escapeText(text, Number.MAX_SAFE_INTEGER);
+  return escapeText(text, MAX_TEXT);
 }
 
 /** `shop/web:http`, or `node` for what concerns the whole node. */
