@@ -80,7 +80,7 @@ export function readRules(
       const message = describeCut(cut);
       report({ code: 'cut-off', severity: 'warning', message, place: { file }, help: 'take the dump again' });
     }
-    cuts.push(...excerptTables(dump, family));
+    for (const excerpt of excerptTables(dump, family)) cuts.push(excerpt);
     return { file, family, backend: dump.backend, tables: dump.ruleset.tables };
   });
   const merged = merge(complete, report);

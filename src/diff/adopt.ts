@@ -64,7 +64,7 @@ export function adoptFromDump(
     const name = `${service.namespace}/${service.name}`;
     if (known.has(name)) continue;
     const adopted = slicesOf(service, shown, nodeName);
-    slices.push(...adopted);
+    for (const slice of adopted) slices.push(slice);
     unjudged.push(`${name}: ${describe(adopted)}`);
   }
   return {

@@ -38,8 +38,10 @@ export function changedChains(
     const ipvs = compareIpvs(family, expected.ipvs, actual.ipvs);
     const differences = familyDifferences(family, expected, actual, options);
     const ofIpvs = ipvs === undefined ? [] : changedListings(ipvs);
-    if (typeof differences === 'string') changed.push(...ofIpvs);
-    if (typeof differences === 'string') continue;
+    if (typeof differences === 'string') {
+      for (const listing of ofIpvs) changed.push(listing);
+      continue;
+    }
     const text = (rules: readonly Rule[]) => rules.map((rule) => canonicalRule(rule, family));
     for (const difference of differences.tables) {
       for (const chain of [...chainsOf(difference)].sort()) {
@@ -59,7 +61,7 @@ export function changedChains(
         });
       }
     }
-    changed.push(...ofIpvs);
+    for (const listing of ofIpvs) changed.push(listing);
   }
   return changed;
 }

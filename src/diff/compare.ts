@@ -51,8 +51,8 @@ export function compareStates(expected: NodeState, actual: NodeState, options: C
   for (const family of FAMILIES) {
     if (options.family !== undefined && options.family !== family) continue;
     const result = compareFamily(family, expected, actual, options);
-    findings.push(...result.findings);
-    notes.push(...result.notes);
+    for (const finding of result.findings) findings.push(finding);
+    for (const note of result.notes) notes.push(note);
     families.push(result.compared);
     incomparable ??= result.incomparable;
   }
@@ -363,7 +363,7 @@ function explainLifecycle(
   if (stale.size === 0) return;
   for (const chain of nat.surplus) {
     const lines = stale.get(names.ownerOfChain(chain) ?? '');
-    lines?.push(...ruleLines(rulesOf(right, 'nat', chain), 'nat', chain, right.family));
+    for (const line of ruleLines(rulesOf(right, 'nat', chain), 'nat', chain, right.family)) lines?.push(line);
   }
   for (const [owner, lines] of stale) {
     found.lead(

@@ -113,11 +113,11 @@ function inferLocalDetection(
         if (!told) assume('masqueradeAll', 'all traffic to cluster IPs is masqueraded');
         told = true;
         // What is local still shows where local traffic is sent to all endpoints.
-        cidrs.push(...podTraffic(view));
+        for (const cidr of podTraffic(view)) cidrs.push(cidr);
         if (setInterface(podInterface(view), configuration, assume)) return;
         break;
       case undefined:
-        cidrs.push(...podTraffic(view));
+        for (const cidr of podTraffic(view)) cidrs.push(cidr);
         if (setInterface(podInterface(view), configuration, assume)) return;
         break;
     }

@@ -77,7 +77,8 @@ export function readInventory(views: readonly View[]): readonly ProgrammedServic
   for (const view of views) {
     readServices(view, draftOf);
     readNodePorts(view, draftOf);
-    for (const draft of drafts.values()) readChains(view, draft);
+    const dispatch = dispatchRules(view);
+    for (const draft of drafts.values()) readChains(view, draft, dispatch.get(draft.name) ?? []);
   }
   for (const view of views) readHealthChecks(view, [...drafts.values()]);
   return [...drafts.values()]
@@ -170,11 +171,13 @@ function readNodePorts(view: View, draftOf: DraftOf): void {
 
 /** The rule for a health check port is TCP, whatever the protocol of the service port. */
 function readHealthChecks(view: View, drafts: readonly Draft[]): void {
+  const byName = new Map<string, Draft>();
+  for (const draft of drafts) if (!byName.has(draft.name)) byName.set(draft.name, draft);
   for (const rule of rulesOf(view, 'filter', 'KUBE-NODEPORTS')) {
     const words = readComment(rule);
     const port = trafficOf(rule)?.port;
     if (words?.kind !== 'health check' || port === undefined) continue;
-    const draft = drafts.find(({ name }) => name === words.servicePortName);
+    const draft = byName.get(words.servicePortName);
     if (draft === undefined) continue;
     draft.healthCheckNodePort = port;
     // Only Services of policy Local have one.
@@ -182,22 +185,29 @@ function readHealthChecks(view: View, drafts: readonly Draft[]): void {
   }
 }
 
-function readChains(view: View, draft: Draft): void {
+/** Rules that jump to chains of service ports, by the service port that their comment names. */
+function dispatchRules(view: View): ReadonlyMap<string, readonly Rule[]> {
+  const found = new Map<string, Rule[]>();
+  for (const chain of ['KUBE-SERVICES', 'KUBE-NODEPORTS']) {
+    for (const rule of rulesOf(view, 'nat', chain)) {
+      if (serviceChainParts(jumpOf(rule) ?? '') === undefined) continue;
+      const name = readComment(rule)?.servicePortName;
+      if (name === undefined) continue;
+      const rules = found.get(name);
+      if (rules === undefined) found.set(name, [rule]);
+      else rules.push(rule);
+    }
+  }
+  return found;
+}
+
+function readChains(view: View, draft: Draft, dispatch: readonly Rule[]): void {
   const nat = view.tables.get('nat');
   const suffix = chainSuffix(draft.name + draft.protocol);
-  const isFor = (rules: readonly Rule[]) =>
-    rules.some(
-      (rule) => readComment(rule)?.servicePortName === draft.name && usesProtocol(rule, draft.protocol),
-    );
-  for (const [table, chain] of [
-    ['nat', 'KUBE-SERVICES'],
-    ['nat', 'KUBE-NODEPORTS'],
-  ] as const) {
-    for (const rule of rulesOf(view, table, chain)) {
-      const target = serviceChainParts(jumpOf(rule) ?? '');
-      if (target !== undefined && isFor([rule]))
-        draft.chains.set(jumpOf(rule) ?? '', target.suffix === suffix);
-    }
+  for (const rule of dispatch) {
+    const target = jumpOf(rule) ?? '';
+    if (usesProtocol(rule, draft.protocol))
+      draft.chains.set(target, serviceChainParts(target)?.suffix === suffix);
   }
   for (const kind of ['SVC', 'SVL', 'EXT', 'FW', 'XLB'] as const) {
     const name = `KUBE-${kind}-${suffix}`;

@@ -38,7 +38,7 @@ export function withPodEndpoints(cluster: Cluster, options: PodEndpointOptions, 
       continue;
     }
     if (found.every(({ addresses }) => addresses.length === 0)) open.push(service);
-    else made.push(...withPorts(service, slicesOf(service, found, zones), report));
+    else for (const slice of withPorts(service, slicesOf(service, found, zones), report)) made.push(slice);
   }
   const assumed = assumeReady(cluster, open, options, zones, report);
   return {

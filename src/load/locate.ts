@@ -75,7 +75,7 @@ function collectAnchors(root: unknown, anchors: Map<string, Node>): void {
     if (isScalar(node) || isMap(node) || isSeq(node)) {
       if (node.anchor !== undefined) anchors.set(node.anchor, node);
     }
-    if (isSeq(node)) waiting.push(...node.items);
+    if (isSeq(node)) for (const item of node.items) waiting.push(item);
     else if (isMap(node)) for (const pair of node.items) waiting.push(pair.key, pair.value);
   }
 }

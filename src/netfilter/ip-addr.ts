@@ -135,7 +135,8 @@ function parseLines(text: string): IpAddr {
       if (current !== undefined && /^\s/.test(line)) return;
       const brief = BRIEF.exec(line);
       if (brief?.[1] !== undefined) {
-        addressesOf(brief[1]).push(...(brief[2] ?? '').split(/\s+/).filter(isAddress));
+        const addresses = addressesOf(brief[1]);
+        for (const word of (brief[2] ?? '').split(/\s+/)) if (isAddress(word)) addresses.push(word);
         return;
       }
       const absent = /^Device "([^"]+)" does not exist\.?$/.exec(line.trim())?.[1];

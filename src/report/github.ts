@@ -39,8 +39,8 @@ function annotation(
   for (const { message, expected, actual } of finding.problems) {
     lines.push(safe(message));
     if (!verbose) continue;
-    lines.push(...actual.map((line) => `- ${lineText(line)}`));
-    lines.push(...expected.map((line) => `+ ${lineText(line)}`));
+    for (const line of actual) lines.push(`- ${lineText(line)}`);
+    for (const line of expected) lines.push(`+ ${lineText(line)}`);
   }
   return command(level, properties, lines.join('\n'));
 }

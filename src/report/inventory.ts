@@ -1,5 +1,6 @@
 /** What a node's rules program, as text and as JSON. */
 import type { Inventory, ProgrammedServicePort } from '../diff/index.ts';
+import { safe } from './wording.ts';
 
 const MAX_OTHER_CHAINS = 20;
 
@@ -10,7 +11,7 @@ export function inventoryText(inventory: Inventory): string {
       ? `1.${recognised.oldest}`
       : `1.${recognised.oldest} … 1.${recognised.newest}`;
   const lines = [`kube-proxy ${range}, ${recognised.mode} mode`];
-  for (const reason of recognised.reasons) lines.push(`  ${reason}`);
+  for (const reason of recognised.reasons) lines.push(`  ${safe(reason)}`);
   if (recognised.mode === 'ipvs')
     lines.push('  in ipvs mode rules name no Services: none can be read out of them');
   for (const port of servicePorts) lines.push('', ...servicePortLines(port));
@@ -18,7 +19,7 @@ export function inventoryText(inventory: Inventory): string {
   const total = equalChains + otherChains.length;
   lines.push('', `compiled again for ${version.text}: ${equalChains} of ${total} chains come out the same`);
   for (const { table, chain, reason } of otherChains.slice(0, MAX_OTHER_CHAINS))
-    lines.push(`  ${table}/${chain}: ${reason}`);
+    lines.push(`  ${safe(table)}/${safe(chain)}: ${safe(reason)}`);
   if (otherChains.length > MAX_OTHER_CHAINS)
     lines.push(`  and ${otherChains.length - MAX_OTHER_CHAINS} more`);
   return `${lines.join('\n')}\n`;
@@ -26,9 +27,9 @@ export function inventoryText(inventory: Inventory): string {
 
 function servicePortLines(port: ProgrammedServicePort): string[] {
   const number = port.port === undefined ? '' : ` ${port.port}`;
-  const lines = [`${port.name} ${port.protocol}${number}`];
+  const lines = [`${safe(port.name)} ${safe(port.protocol)}${number}`];
   const say = (label: string, values: readonly string[]) => {
-    if (values.length > 0) lines.push(`  ${label.padEnd(15)} ${values.join(', ')}`);
+    if (values.length > 0) lines.push(`  ${label.padEnd(15)} ${values.map(safe).join(', ')}`);
   };
   say('cluster IP', port.clusterIPs);
   say('external IP', port.externalIPs);

@@ -1,5 +1,6 @@
 /** What an upgrade of kube-proxy changes in a node's rules, as text and as JSON. */
 import type { Upgrade } from '../diff/index.ts';
+import { safe } from './wording.ts';
 
 /** Lines that are shown of each group; all of them with `verbose`. */
 const EXAMPLES = 2;
@@ -20,7 +21,7 @@ export function upgradeText({ from, to, mode, groups, withoutEffect }: Upgrade, 
   if (verbose) for (const { since, what } of withoutEffect) lines.push(`no difference: 1.${since}: ${what}`);
   const few = groups.length === 0 ? 'the rules stay the same' : `${groups.length} changes of the rules`;
   lines.push(`${from.text} to ${to.text}, ${mode} mode: ${few}; ${rest}`);
-  return `${lines.join('\n')}\n`;
+  return lines.map((line) => `${safe(line)}\n`).join('');
 }
 
 function shown(lines: readonly string[], verbose: boolean): readonly string[] {
