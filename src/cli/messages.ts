@@ -12,8 +12,8 @@ const SHOWN: Readonly<Record<Verbosity, readonly Severity[]>> = {
 
 /** More warnings than this of one kind are counted, not printed: a dump of a large cluster repeats itself. */
 const MAX_OF_A_KIND = 20;
-/** More errors than this nobody reads. */
-const MAX_ERRORS = 1000;
+/** More errors than this nobody reads. Reading a file ends before it has as many. */
+const MAX_ERRORS = 2000;
 
 /** The diagnostics that the verbosity asks for, as text for stderr, in the order of the input. */
 export function renderDiagnostics(

@@ -97,6 +97,7 @@ export function readIpvs(listings: readonly IpvsListing[], report: Report): Read
       case 'batch': {
         const { interfaces, problems } = kind === 'batch' ? parseAddrBatch(text) : parseIpAddr(text);
         for (const problem of empty ? [] : problems) fail(file, { code: 'not-ip-addr', ...problem });
+        if (!empty && problems.length > 0) break;
         addAddresses(addresses, interfaces, kind === 'batch', {
           incomplete: () =>
             report({
