@@ -89,9 +89,17 @@ function fromUtf16(raw: Buffer, bigEndian: boolean): TextBytes | TextProblem {
   return { bytes: Buffer.from(text, 'utf8'), start: 0, transcoded: true };
 }
 
+const PIECE = 1 << 16;
+
 /** Index of the first byte that cannot be where it is; only called when there is one. */
 function firstInvalidByte(bytes: Buffer): number {
   let at = 0;
+  // Whole pieces first; each ends before a character begins.
+  for (let end = PIECE; end < bytes.length; end = at + PIECE) {
+    while (end > at && ((bytes[end] ?? 0) & 0xc0) === 0x80) end--;
+    if (end === at || !isUtf8(bytes.subarray(at, end))) break;
+    at = end;
+  }
   while (at < bytes.length) {
     const lead = bytes[at] ?? 0;
     if (lead < 0x80) {

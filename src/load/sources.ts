@@ -146,7 +146,8 @@ function startsWithMark(bytes: Buffer): boolean {
 /** UTF-16 code units of UTF-8 bytes, without making a string of them: a line may be longer than one can be. */
 function utf16Length(bytes: Buffer): number {
   let length = 0;
-  for (const byte of bytes) {
+  for (let at = 0; at < bytes.length; at++) {
+    const byte = bytes[at] ?? 0;
     if (byte >= 0xf0) length += 2;
     else if (byte < 0x80 || byte >= 0xc0) length++;
   }

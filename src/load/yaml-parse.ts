@@ -51,7 +51,11 @@ export function parseYaml(text: string, limits: LoadLimits): unknown[] {
     if (error instanceof YAMLException) throw fromException(error, text, limits);
     // js-yaml recurses over the nesting; with a larger maxDepth than the stack allows it ends here.
     if (error instanceof RangeError) {
-      throw new YamlProblem('input-limit', 0, 'is nested too deeply or too large to be read');
+      throw new YamlProblem(
+        'input-limit',
+        0,
+        'is nested too deeply, or has a word that is too long, to be read',
+      );
     }
     throw error;
   }

@@ -66,7 +66,8 @@ export function* splitDocuments(bytes: Buffer, start: number): Generator<Range> 
 export function splitItems(bytes: Buffer, document: Range): ListRanges | undefined {
   const line = findItemsLine(bytes, document);
   if (line === undefined) return undefined;
-  const starts: number[] = [];
+  const items: { readonly start: number; end: number }[] = [];
+  let last: (typeof items)[number] | undefined;
   const hasCarriage = bytes.subarray(document.start, document.end).includes(CR);
   let indent = -1;
   let at = line.end;
@@ -83,15 +84,16 @@ export function splitItems(bytes: Buffer, document: Range): ListRanges | undefin
         indent = column;
       }
       if (column < indent || (column === indent && !isEntry)) break;
-      if (column === indent) starts.push(at);
+      if (column === indent) {
+        if (last !== undefined) last.end = at;
+        last = { start: at, end: at };
+        items.push(last);
+      }
     }
     at = next;
   }
-  const items: Range[] = [];
-  for (let index = 0; index < starts.length; index++) {
-    items.push({ start: starts[index] ?? at, end: starts[index + 1] ?? at });
-  }
-  if (items.length === 0) return undefined;
+  if (last === undefined) return undefined;
+  last.end = at;
   return { head: { start: document.start, end: line.end }, tail: { start: at, end: document.end }, items };
 }
 
