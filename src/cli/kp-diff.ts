@@ -12,7 +12,7 @@ import {
   patchOf,
   UnwritablePatchError,
 } from '../diff/index.ts';
-import type { Family } from '../netfilter/index.ts';
+import { type Family, newKnownChains } from '../netfilter/index.ts';
 import {
   githubReport,
   jsonReport,
@@ -126,8 +126,15 @@ async function readSides(
   const verbosity: Verbosity = options.quiet ? 'quiet' : options.verbose ? 'verbose' : 'normal';
   const messages = { expected: [] as Diagnostic[], actual: [] as Diagnostic[] };
   const progress = progressOf(io, options.quiet === true);
+  const known = newKnownChains();
   const read = async (name: 'expected' | 'actual') =>
-    readSide(inputs[name], options, io, progress, (message) => void messages[name].push(message));
+    readSide(
+      inputs[name],
+      { ...options, known },
+      io,
+      progress,
+      (message) => void messages[name].push(message),
+    );
   const sides = { expected: await read('expected'), actual: await read('actual') };
   const invented: { expected: readonly string[]; actual: readonly string[] } = { expected: [], actual: [] };
   const state = (name: 'expected' | 'actual') => {

@@ -9,7 +9,7 @@ import {
   servicePortName,
 } from '../kube/index.ts';
 import { locate, type Sources, type WholeInput } from '../load/index.ts';
-import type { Family } from '../netfilter/index.ts';
+import type { Family, KnownChains } from '../netfilter/index.ts';
 import type { ReportPlace } from '../report/index.ts';
 import { saysInvented } from './artefacts.ts';
 import type { CutTable } from './cut-off.ts';
@@ -49,6 +49,8 @@ export async function readSide(
     readonly config?: string;
     readonly family?: Family;
     readonly lastWins?: boolean;
+    /** Chains of the other side, where that was read before. */
+    readonly known?: KnownChains;
   },
   io: Io,
   progress: Progress,
@@ -87,7 +89,7 @@ export async function readSide(
     return undefined;
   }
   if (firstRules !== undefined) {
-    const read = readRules(rules, options.family, report);
+    const read = readRules(rules, options.family, report, options.known);
     const ipvs = listings.length === 0 ? undefined : readIpvs(listings, report);
     if (read === undefined || (listings.length > 0 && ipvs === undefined)) return undefined;
     return {

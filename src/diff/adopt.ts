@@ -31,7 +31,7 @@ export function adoptFromDump(
   nodeName: string,
   ipvs: { readonly state: IpvsState; readonly localEndpoints: ReadonlySet<string> } | undefined = undefined,
 ): AdoptedCluster {
-  const rules = readDump(Object.values(rulesets).map(viewOf));
+  const rules = readDump(Object.values(rulesets).map((ruleset) => viewOf(ruleset)));
   const shown =
     ipvs === undefined
       ? rules

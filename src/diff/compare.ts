@@ -252,7 +252,8 @@ export function familyDifferences(
   const [from, to] = [expected.rulesets[family], actual.rulesets[family]];
   if (to === undefined) return `the dump holds no ${name} rules`;
   if (from === undefined) return `nothing is expected for ${name}`;
-  const [left, right] = [viewOf(from), viewOf(to)];
+  const left = viewOf(from);
+  const right = viewOf(to, left);
   const present = (view: View) => TABLES.filter((table) => view.tables.has(table));
   const both = present(left).filter((table) => right.tables.has(table));
   const names = gatherNames([left, right], [...expected.owners, ...actual.owners]);

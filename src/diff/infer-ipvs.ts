@@ -37,7 +37,7 @@ export function inferIpvs(
   const { virtualServers = [], sets = [], addresses = [] } = ipvs ?? {};
   const has =
     virtualServers.length > 0 || addresses.length > 0 || sets.some(({ members }) => members.length > 0);
-  const views = Object.values(rulesets).map(viewOf);
+  const views = Object.values(rulesets).map((ruleset) => viewOf(ruleset));
   const modes = views.map(runningMode);
   if (!has || (modes.includes('iptables') && !modes.includes('ipvs'))) return undefined;
 

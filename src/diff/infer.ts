@@ -43,7 +43,7 @@ export function inferSettings(
   rulesets: Readonly<Partial<Record<Family, Ruleset>>>,
   cluster: Cluster,
 ): InferredSettings {
-  const views = Object.values(rulesets).map(viewOf);
+  const views = Object.values(rulesets).map((ruleset) => viewOf(ruleset));
   const configuration: Draft = {};
   const assumptions: Assumption[] = [];
   const assume = (about: Assumption['about'], text: string) =>

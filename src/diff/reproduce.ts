@@ -31,7 +31,7 @@ type Rulesets = Readonly<Partial<Record<Family, Ruleset>>>;
 
 /** Reads service ports out of a node's rules of iptables mode and compiles them again. */
 export function takeInventory(rulesets: Rulesets, version?: KubeProxyVersion): Inventory {
-  const views = Object.values(rulesets).map(viewOf);
+  const views = Object.values(rulesets).map((ruleset) => viewOf(ruleset));
   const recognised = recogniseVersion(views);
   const servicePorts = readInventory(views);
   const cluster = clusterOf(servicePorts);

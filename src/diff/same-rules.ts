@@ -10,16 +10,17 @@ export function sameRules(a: readonly Rule[], b: readonly Rule[]): boolean {
 
 function sameRule(a: Rule, b: Rule | undefined): boolean {
   return (
-    b !== undefined &&
-    sameTarget(a.target, b.target) &&
-    sameData(a.source, b.source) &&
-    sameData(a.destination, b.destination) &&
-    sameData(a.protocol, b.protocol) &&
-    sameData(a.matches, b.matches) &&
-    sameData(a.inInterface, b.inInterface) &&
-    sameData(a.outInterface, b.outInterface) &&
-    sameData(a.fragment, b.fragment) &&
-    sameData(a.unparsed, b.unparsed)
+    a === b ||
+    (b !== undefined &&
+      sameTarget(a.target, b.target) &&
+      sameData(a.source, b.source) &&
+      sameData(a.destination, b.destination) &&
+      sameData(a.protocol, b.protocol) &&
+      sameData(a.matches, b.matches) &&
+      sameData(a.inInterface, b.inInterface) &&
+      sameData(a.outInterface, b.outInterface) &&
+      sameData(a.fragment, b.fragment) &&
+      sameData(a.unparsed, b.unparsed))
   );
 }
 

@@ -64,12 +64,9 @@ export function compareTable(
 
   const shared = new Map<string, SharedDifference>();
   for (const chain of SHARED_CHAINS[name] ?? []) {
-    if (!leftChains.has(chain) || !rightChains.has(chain)) continue;
-    const difference = compareShared(
-      readSharedChain(leftChains.get(chain)),
-      readSharedChain(rightChains.get(chain)),
-      family,
-    );
+    const [before, after] = [leftChains.get(chain), rightChains.get(chain)];
+    if (before === undefined || after === undefined || sameRules(before.rules, after.rules)) continue;
+    const difference = compareShared(readSharedChain(before), readSharedChain(after), family);
     if (difference.groups.length > 0 || difference.wide !== 'same') shared.set(chain, difference);
   }
 
@@ -77,17 +74,19 @@ export function compareTable(
   const ordinary = new Set<string>();
   const missing = new Set<string>();
   const isShared = (chain: string) => SHARED_CHAINS[name]?.includes(chain) === true;
-  for (const [chain, { rules, policy }] of leftChains) {
-    if (!isCompared(chain, options)) continue;
+  for (const [chain, own] of leftChains) {
     const other = rightChains.get(chain);
+    if (other === own) continue;
+    const { rules, policy } = own;
+    const samePolicy = options.scope !== 'all' || policy === other?.policy;
+    if (other !== undefined && samePolicy && sameRules(rules, other.rules)) continue;
+    if (!isCompared(chain, options)) continue;
     if (other === undefined) {
       if (!partial.has(chain)) missing.add(chain);
       continue;
     }
     if (isShared(chain)) continue;
     const kind = serviceChainParts(chain)?.kind;
-    const samePolicy = options.scope !== 'all' || policy === other.policy;
-    if (samePolicy && sameRules(rules, other.rules)) continue;
     if (kind === 'SVC' || kind === 'SVL') {
       const pair = { expected: readBalancing(rules, family), actual: readBalancing(other.rules, family) };
       if (!sameBalancing(pair.expected, pair.actual, family)) balancing.set(chain, pair);

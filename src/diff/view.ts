@@ -23,16 +23,26 @@ export interface TableView {
   readonly reachable: ReadonlySet<string>;
 }
 
-/** Tables that were read in pieces come together; of a chain that is there twice the rules follow each other. */
-export function viewOf(ruleset: Ruleset): View {
+/**
+ * Tables that were read in pieces come together; of a chain that is there twice the rules follow each other. Chains
+ * whose rules are those of `other` are taken from it.
+ */
+export function viewOf(ruleset: Ruleset, other?: View): View {
   const tables = new Map<string, Map<string, Chain>>();
   for (const table of ruleset.tables) {
     const chains = tables.get(table.name) ?? new Map<string, Chain>();
     tables.set(table.name, chains);
+    const others = other?.tables.get(table.name)?.chains;
     for (const chain of table.chains) {
-      const before = chains.get(chain.name);
       const { name, policy } = chain;
-      const rules = withPlainSpellings(chain.rules);
+      const before = chains.get(name);
+      const twin = others?.get(name);
+      const given = chain.rules;
+      if (before === undefined && twin?.rules === given && twin.policy === policy) {
+        chains.set(name, twin);
+        continue;
+      }
+      const rules = withPlainSpellings(given);
       chains.set(
         name,
         before === undefined

@@ -84,12 +84,14 @@ function jumpsToServices(view: View): number {
  * some of it on the expected side: no rule in its chains (`iptables -F` leaves them there, empty), and no jump.
  */
 export function flushedNode(expected: View, actual: View, servicePorts: number): Finding | undefined {
-  const hasAny = (view: View, table: string) =>
-    [...(view.tables.get(table)?.chains ?? [])].some(([name, { rules }]) =>
-      isProxyChain(name)
-        ? rules.length > 0
-        : isBuiltIn(name) && rules.some((rule) => isProxyChain(jumpOf(rule) ?? '')),
-    );
+  const hasAny = (view: View, table: string) => {
+    for (const { name, rules } of view.tables.get(table)?.chains.values() ?? []) {
+      if (rules.length === 0) continue;
+      if (isProxyChain(name)) return true;
+      if (isBuiltIn(name) && rules.some((rule) => isProxyChain(jumpOf(rule) ?? ''))) return true;
+    }
+    return false;
+  };
   const names = actual.tables.has('nat') ? ['nat'] : [...actual.tables.keys()];
   const wanted = names.filter((table) => hasAny(expected, table));
   if (wanted.length === 0 || wanted.some((table) => hasAny(actual, table))) return undefined;

@@ -28,6 +28,7 @@ export {
 } from './ipvs-print.ts';
 export type { IpvsProblem, IpvsProblemCode } from './ipvs-problems.ts';
 export type { IpvsService, RealServer, VirtualServer } from './ipvs-types.ts';
+export { type KnownChains, newKnownChains } from './known-chains.ts';
 export type { ParsedSave, ParseOptions, TablePlace } from './parse.ts';
 export { parseIptablesSave } from './parse.ts';
 export { withPlainSpelling } from './plain-spelling.ts';

@@ -7,10 +7,17 @@
  * its value, or a second `-s` or `-j`, is kept as nothing but its words, in `unparsed`.
  */
 import type { GivenOption, MatchExtension, OptionShape } from './extensions/extension.ts';
-import type { KnownMatch, KnownTarget, Match, Target, VerdictTarget } from './extensions/index.ts';
+import type {
+  JumpTarget,
+  KnownMatch,
+  KnownTarget,
+  Match,
+  Target,
+  VerdictTarget,
+} from './extensions/index.ts';
 import { foreignTargets, matchExtensions, targetExtensions } from './extensions/index.ts';
 import { canonicalProtocol } from './protocols.ts';
-import type { AddressMatch, Counters, Rule } from './ruleset.ts';
+import type { AddressMatch, Counters, InterfaceMatch, ProtocolMatch, Rule } from './ruleset.ts';
 import type { Words } from './words.ts';
 import { keptWord } from './words.ts';
 
@@ -20,7 +27,18 @@ export interface ParsedRule {
   readonly trailingComment: string | undefined;
 }
 
-type Draft = { -readonly [K in keyof Rule]: Rule[K] } & { matches: Match[] };
+/** A class for its layout: what is set later finds room in the object itself, and a dump has a million of them. */
+class Draft {
+  matches: readonly Match[] = NO_MATCHES;
+  declare source?: AddressMatch;
+  declare destination?: AddressMatch;
+  declare inInterface?: InterfaceMatch;
+  declare outInterface?: InterfaceMatch;
+  declare protocol?: ProtocolMatch;
+  declare fragment?: NonNullable<Rule['fragment']>;
+  declare target?: Target;
+  declare counters?: Counters;
+}
 type AnyExtension = MatchExtension<KnownMatch> | MatchExtension<KnownTarget>;
 
 /** A match or target whose options are being collected. */
@@ -97,7 +115,7 @@ function newState(words: Words, from: number, protocol: string | undefined | nul
   return {
     words,
     from,
-    draft: { matches: [] },
+    draft: new Draft(),
     owners: [],
     target: undefined,
     goto: false,
@@ -191,9 +209,18 @@ function addressOption(state: State, at: number, letter: string, isNegated: bool
       return next;
     default:
       if (draft.protocol !== undefined) return refused(state, next);
-      draft.protocol = { negated: inverted, protocol: value };
+      draft.protocol = protocolMatch(value, inverted);
       return next;
   }
+}
+
+const PORT_PROTOCOLS: ReadonlyMap<string, ProtocolMatch> = new Map(
+  ['tcp', 'udp', 'sctp'].map((protocol) => [protocol, { negated: false, protocol }]),
+);
+
+/** One object for all rules, where nearly all have the same. */
+function protocolMatch(protocol: string, negated: boolean): ProtocolMatch {
+  return (negated ? undefined : PORT_PROTOCOLS.get(protocol)) ?? { negated, protocol };
 }
 
 function parseAddress(text: string, isNegated: boolean): AddressMatch {
@@ -359,12 +386,32 @@ export function keepWords(words: Words, from: number, to: number, kept: string[]
 
 function finish(state: State): Rule {
   const { draft, owners, target } = state;
-  for (const owner of owners) {
-    const known = owner.broken ? undefined : owner.extension?.parse(owner.given);
-    draft.matches.push(known ?? { kind: 'unknown', name: owner.name, words: wordsOf(state, owner) });
-  }
+  if (owners.length > 0) draft.matches = matchesOf(state, owners);
   if (target !== undefined) draft.target = finishTarget(state, target);
   return draft;
+}
+
+const NO_MATCHES: readonly Match[] = [];
+
+/** Of each extension what it makes of no options at all, in a list: `-m tcp` stands in every second rule. */
+const WITHOUT_OPTIONS = new Map<MatchExtension<KnownMatch>, readonly Match[]>();
+
+function matchesOf(state: State, owners: readonly MatchOwner[]): readonly Match[] {
+  const [first] = owners;
+  if (owners.length === 1 && first?.extension !== undefined && !first.broken && first.given.length === 0) {
+    let matches = WITHOUT_OPTIONS.get(first.extension);
+    if (matches === undefined) {
+      matches = [matchOf(state, first)];
+      WITHOUT_OPTIONS.set(first.extension, matches);
+    }
+    return matches;
+  }
+  return owners.map((owner) => matchOf(state, owner));
+}
+
+function matchOf(state: State, owner: MatchOwner): Match {
+  const known = owner.broken ? undefined : owner.extension?.parse(owner.given);
+  return known ?? { kind: 'unknown', name: owner.name, words: wordsOf(state, owner) };
 }
 
 function finishTarget(state: State, owner: TargetOwner): Target {
@@ -376,6 +423,11 @@ function finishTarget(state: State, owner: TargetOwner): Target {
   if (owner.broken || extension !== undefined) return { kind: 'unknown', name, words: wordsOf(state, owner) };
   if (state.goto) return { kind: 'jump', chain: name, goto: true };
   if (isVerdict(name)) return { kind: name };
+  if (name === lastJump.chain) return lastJump;
   if (foreignTargets.has(name)) return { kind: 'unknown', name, words: [] };
-  return { kind: 'jump', chain: name, goto: false };
+  lastJump = { kind: 'jump', chain: name, goto: false };
+  return lastJump;
 }
+
+/** The chains of all endpoints jump to the same one. */
+let lastJump: JumpTarget = { kind: 'jump', chain: '', goto: false };

@@ -6,6 +6,7 @@
 import type { TextFormat } from './detect.ts';
 import { detectFormat } from './detect.ts';
 import { readHeader } from './header-comment.ts';
+import { type KnownChains, type KnownTableReader, readerOf } from './known-chains.ts';
 import { keepWords, parseCounters, parseRule } from './parse-rule.ts';
 import type { ParseProblem, Problems } from './problems.ts';
 import { newProblems, refuse, report, summarize } from './problems.ts';
@@ -42,6 +43,8 @@ export interface ParseOptions {
    * applied. A chain line behind rules, which empties its chain there, is one of the statements then.
    */
   readonly keepOrder?: boolean;
+  /** Chains of texts that were read before, and where those of this one are added. Not with `keepOrder`. */
+  readonly known?: KnownChains;
 }
 
 type ChainDraft = { -readonly [K in keyof Chain]: Chain[K] } & { rules: Rule[] };
@@ -54,9 +57,24 @@ type PlaceDraft = { -readonly [K in keyof TablePlace]: TablePlace[K] } & {
 interface TableDraft {
   readonly name: string;
   readonly chains: Map<string, ChainDraft>;
+  /** Those that chain lines declare, in their order, which is that of their rules in a save as well. */
+  readonly declared: ChainDraft[];
+  /** Place among them of the one whose rules are expected next. */
+  next: number;
+  readonly known: KnownTableReader | undefined;
+  hasRules: boolean;
   readonly commands: Command[];
   readonly statements: Statement[] | undefined;
   readonly place: PlaceDraft;
+}
+
+/** `-A` lines of one chain, one behind the other, which started when the chain had no rules. */
+interface Run {
+  readonly chain: ChainDraft;
+  readonly start: number;
+  /** The line that it starts on, and how many problems there were before it. */
+  readonly line: number;
+  readonly problems: number;
 }
 
 interface State {
@@ -66,6 +84,11 @@ interface State {
   readonly tables: TableDraft[];
   table: TableDraft | undefined;
   chain: ChainDraft | undefined;
+  /** Rules of `chain` that are not in its list yet, which so gets its right length at once; `count` of them count. */
+  readonly rules: Rule[];
+  count: number;
+  readonly known: KnownChains | undefined;
+  run: Run | undefined;
   readonly problems: Problems;
   sawIPv4: boolean;
   sawIPv6: boolean;
@@ -86,6 +109,10 @@ export function parseIptablesSave(text: string, options: ParseOptions = {}): Par
     tables: [],
     table: undefined,
     chain: undefined,
+    rules: [],
+    count: 0,
+    known: options.keepOrder === true ? undefined : options.known,
+    run: undefined,
     problems: newProblems(),
     sawIPv4: false,
     sawIPv6: false,
@@ -122,7 +149,10 @@ function finishTable(draft: TableDraft): Table {
   };
 }
 
+const APPEND = '-A ';
+
 const TAB = 9;
+const LINE_FEED = 10;
 const RETURN = 13;
 const BLANK = 32;
 const HASH = 35;
@@ -146,6 +176,13 @@ function readLines(state: State): void {
     }
     while (start < lineEnd && (code === GREATER || code === BLANK || code === TAB))
       code = text.charCodeAt(++start);
+    if (state.known !== undefined && !isOfRun(state, pos)) {
+      const next = startRun(state, pos);
+      if (next > pos) {
+        pos = next;
+        continue;
+      }
+    }
     const end = lineEnd > start && text.charCodeAt(lineEnd - 1) === RETURN ? lineEnd - 1 : lineEnd;
     const read = end > start ? readLine(state, start, end, code) : end;
     if (read <= lineEnd) {
@@ -156,7 +193,74 @@ function readLines(state: State): void {
       state.problems.line += 1 + state.words.lineFeeds;
     }
   }
+  endRun(state, text.length);
   endTable(state, 'the text ends');
+}
+
+function isOfRun({ run, text }: State, pos: number): boolean {
+  return run !== undefined && isAppendTo(text, pos, run.chain.name);
+}
+
+function isAppendTo(text: string, pos: number, chain: string): boolean {
+  const behind = pos + APPEND.length + chain.length;
+  // Its last character is asked for first: most chains begin alike.
+  return (
+    text.charCodeAt(behind) === BLANK &&
+    text.charCodeAt(behind - 1) === chain.charCodeAt(chain.length - 1) &&
+    text.startsWith(APPEND, pos) &&
+    text.startsWith(chain, pos + APPEND.length)
+  );
+}
+
+/**
+ * Where lines of another chain begin, or of none: notes those before as known, and takes the rules of these from
+ * those that are known, if they are the same characters. Returns where reading goes on, `pos` if nothing was taken.
+ */
+function startRun(state: State, pos: number): number {
+  const { text, table } = state;
+  endRun(state, pos);
+  if (table?.known === undefined || !text.startsWith(APPEND, pos)) return pos;
+  const chain = chainAppendedTo(table, text, pos);
+  if (chain === undefined || chain.declared === false || chain.rules.length > 0) return pos;
+  const same = table.known.find(chain.name, text, pos);
+  if (same !== undefined && !isAppendTo(text, pos + same.text.length, chain.name)) {
+    for (const rule of same.rules) noteFamily(state, rule);
+    chain.rules = same.rules;
+    state.problems.line += same.lines;
+    return pos + same.text.length;
+  }
+  state.chain = chain;
+  state.run = { chain, start: pos, line: state.problems.line, problems: state.problems.total };
+  return pos;
+}
+
+/** Chains without rules may stand between two that have some. */
+const LOOKED_AT = 8;
+
+function chainAppendedTo(table: TableDraft, text: string, pos: number): ChainDraft | undefined {
+  const { declared, next } = table;
+  for (let place = next; place < next + LOOKED_AT; place++) {
+    const chain = declared[place];
+    if (chain === undefined) break;
+    if (!isAppendTo(text, pos, chain.name)) continue;
+    table.next = place + 1;
+    return chain;
+  }
+  const start = pos + APPEND.length;
+  const blank = text.indexOf(' ', start);
+  return blank < 0 ? undefined : table.chains.get(text.slice(start, blank));
+}
+
+/** Nothing is kept of lines that are worth a message. */
+function endRun(state: State, end: number): void {
+  const { run, table, text, problems } = state;
+  state.run = undefined;
+  leaveChain(state);
+  if (run === undefined || table?.known === undefined) return;
+  if (problems.total > run.problems || text.charCodeAt(end - 1) !== LINE_FEED) return;
+  const { rules, name } = run.chain;
+  const lines = problems.line - run.line;
+  table.known.add({ name, text: text.slice(run.start, end), lines, rules });
 }
 
 /** Reads one line; returns where it ended, which is later than `end` if a quoted text runs over its end. */
@@ -201,6 +305,7 @@ function startTable(state: State, name: string): void {
 }
 
 function openTable(state: State, name: string): TableDraft {
+  leaveChain(state);
   const statements = state.keepOrder ? [] : undefined;
   const place = {
     line: state.problems.line,
@@ -208,10 +313,20 @@ function openTable(state: State, name: string): TableDraft {
     statements: [],
     declaredLate: new Set<string>(),
   };
-  const table: TableDraft = { name, chains: new Map(), commands: [], statements, place };
+  const known = state.known === undefined || name === '' ? undefined : readerOf(state.known, name);
+  const table: TableDraft = {
+    name,
+    chains: new Map(),
+    declared: [],
+    next: 0,
+    known,
+    hasRules: false,
+    commands: [],
+    statements,
+    place,
+  };
   state.tables.push(table);
   state.table = table;
-  state.chain = undefined;
   return table;
 }
 
@@ -219,8 +334,8 @@ function commit(state: State): void {
   if (state.table === undefined)
     report(state.problems, 'unreadable-line', 'warning', 'COMMIT without a table');
   else state.table.place.commit = state.problems.line;
+  leaveChain(state);
   state.table = undefined;
-  state.chain = undefined;
 }
 
 function endTable(state: State, what: string): void {
@@ -229,8 +344,8 @@ function endTable(state: State, what: string): void {
     const message = `the table ${table.name} (line ${table.place.line}) has no COMMIT before ${what}`;
     report(state.problems, 'no-commit', 'warning', message, 'the dump may be cut off: take it again');
   }
+  leaveChain(state);
   state.table = undefined;
-  state.chain = undefined;
 }
 
 /** The table of a rule that stands in none: excerpts, made with grep or cut from the middle. */
@@ -244,12 +359,13 @@ function currentTable(state: State): TableDraft {
 /** Of an excerpt without table lines: chain lines behind rules begin another table, for a save prints them first. */
 function tableOfChain(state: State): TableDraft {
   const table = currentTable(state);
-  return table.name === '' && state.chain !== undefined ? openTable(state, '') : table;
+  return table.name === '' && table.hasRules ? openTable(state, '') : table;
 }
 
 /** `:NAME POLICY [packets:bytes]`; old versions print no counters, and neither do people. */
 function chainLine(state: State, start: number, end: number): void {
   const { words } = state;
+  if (plainChainLine(state, start, end)) return;
   readWords(state.text, start, end, words);
   const [name, policy = '-', counters] = words.texts.slice(0, words.count);
   // No chain can be named so: iptables takes no blanks in a name.
@@ -282,6 +398,23 @@ function chainLine(state: State, start: number, end: number): void {
   chain.policy = policy === '-' ? undefined : policy;
   if (parsed !== undefined) chain.counters = parsed;
   table.chains.set(name, chain);
+  table.declared.push(chain);
+}
+
+const NEW_CHAIN = ' - [0:0]';
+
+/** Nearly all chain lines of a large dump: a chain without counters that was not there before. */
+function plainChainLine(state: State, start: number, end: number): boolean {
+  const { text, table } = state;
+  const nameEnd = end - NEW_CHAIN.length;
+  if (table === undefined || table.name === '' || table.place.statements.length > 0) return false;
+  if (nameEnd <= start || !text.startsWith(NEW_CHAIN, nameEnd)) return false;
+  const name = text.slice(start, nameEnd);
+  if (/[\s"]/.test(name) || table.chains.has(name)) return false;
+  const chain: ChainDraft = { name, policy: undefined, rules: [] };
+  table.chains.set(name, chain);
+  table.declared.push(chain);
+  return true;
 }
 
 function nonZero(counters: Counters | undefined): Counters | undefined {
@@ -317,11 +450,15 @@ function appendRule(state: State, at: number, counters: Counters | undefined): v
   const { words } = state;
   const table = currentTable(state);
   const name = words.texts[at] ?? '';
-  const chain = state.chain?.name === name ? state.chain : ruleChain(state, table, name);
-  state.chain = chain;
+  // Lines of a run have been looked at already.
+  if (state.run === undefined && state.chain?.name !== name) {
+    leaveChain(state);
+    state.chain = ruleChain(state, table, name);
+  }
+  table.hasRules = true;
   const { rule, trailingComment } = parseRule(words, at + 1);
   const kept = counters === undefined ? rule : { ...rule, counters };
-  chain.rules.push(kept);
+  state.rules[state.count++] = kept;
   addStatement(state, table, { kind: 'append', chain: name, rule: kept });
   noteFamily(state, rule);
   if (trailingComment !== undefined) {
@@ -340,9 +477,24 @@ function appendRule(state: State, at: number, counters: Counters | undefined): v
   }
 }
 
+/** Puts the rules that were read into the list of their chain. */
+function leaveChain(state: State): void {
+  const { chain, rules, count } = state;
+  state.chain = undefined;
+  state.count = 0;
+  if (chain === undefined || count === 0) return;
+  const added = rules.slice(0, count);
+  if (chain.rules.length === 0) chain.rules = added;
+  else for (const rule of added) chain.rules.push(rule);
+}
+
 function ruleChain(state: State, table: TableDraft, name: string): ChainDraft {
-  const known = table.chains.get(name);
-  if (known !== undefined) return known;
+  const before = table.chains.get(name);
+  if (before !== undefined) {
+    // What is known stays as it is.
+    if (before.rules.length > 0 && table.known?.owns(name, before.rules)) before.rules = [...before.rules];
+    return before;
+  }
   const chain: ChainDraft = { name, policy: undefined, declared: false, rules: [] };
   table.chains.set(name, chain);
   if (table.name !== '')

@@ -42,13 +42,15 @@ export interface ParseProblem {
 export interface Problems {
   readonly list: ParseProblem[];
   readonly counts: Map<ParseProblemCode, number>;
+  /** Of all kinds, whether they are in the list or not. */
+  total: number;
   line: number;
 }
 
 const MOST_OF_A_KIND = 50;
 
 export function newProblems(): Problems {
-  return { list: [], counts: new Map(), line: 1 };
+  return { list: [], counts: new Map(), total: 0, line: 1 };
 }
 
 /** One error in place of a ruleset: what the text is, and what to take instead. */
@@ -93,6 +95,7 @@ export function report(
 ): void {
   const count = (problems.counts.get(code) ?? 0) + 1;
   problems.counts.set(code, count);
+  problems.total++;
   if (count > MOST_OF_A_KIND) return;
   problems.list.push({ code, severity, message, line: problems.line, ...(help !== undefined && { help }) });
 }

@@ -7,6 +7,7 @@ import { detectFormat } from './detect.ts';
 import type { Section } from './dump-sections.ts';
 import { cutSections } from './dump-sections.ts';
 import type { Backend } from './header-comment.ts';
+import type { KnownChains } from './known-chains.ts';
 import type { ListedChain } from './listing-columns.ts';
 import { readColumns } from './listing-columns.ts';
 import { appendedRule, asSaveLine, declaredChain } from './listing-rules.ts';
@@ -37,6 +38,8 @@ export interface SplitOptions {
   readonly family?: Family;
   /** The table of a listing, where no command line says it; without it, it is told from the chains. */
   readonly table?: string;
+  /** Chains of other texts: see ParseOptions. */
+  readonly known?: KnownChains;
 }
 
 /**
@@ -45,8 +48,7 @@ export interface SplitOptions {
  * come back as one dump.
  */
 export function splitDumps(text: string, options: SplitOptions = {}): readonly Dump[] {
-  const lines = text.split('\n');
-  const sections = detectFormat(text) === 'kubernetes' ? [] : cutSections(lines);
+  const sections = detectFormat(text) === 'kubernetes' ? [] : cutSections(text);
   const families = sections.map((section) => section.family ?? toldFamily(section));
   const dumps: Dump[] = [];
   for (const [i, section] of sections.entries()) {
@@ -70,7 +72,7 @@ const IPV6 =
 function toldFamily(section: Section): Family | undefined {
   if (section.kind === 'save') return undefined;
   let family: Family | undefined;
-  for (const line of section.lines) {
+  for (const line of section.text.split('\n')) {
     const end = line.search(/"|\/\*/);
     const text = end < 0 ? line : line.slice(0, end);
     if (IPV6.test(text)) return 'ipv6';
@@ -82,12 +84,7 @@ function toldFamily(section: Section): Family | undefined {
 function readSection(section: Section, options: SplitOptions, family: Family | undefined): Dump {
   switch (section.kind) {
     case 'save':
-      return saved(
-        section.lines.join('\n'),
-        section.line,
-        { ...options, ...(family && { family }) },
-        section,
-      );
+      return saved(section.text, section.line, { ...options, ...(family && { family }) }, section);
     case 'rules':
       return listedRules(section, family, options.table ?? section.table);
     case 'columns':
@@ -101,10 +98,11 @@ function saved(
   options: SplitOptions,
   section: Pick<Section, 'backend'> | undefined,
 ): Dump {
-  const { ruleset, problems, format } = parseIptablesSave(
-    text,
-    options.family === undefined ? {} : { family: options.family },
-  );
+  const { family, known } = options;
+  const { ruleset, problems, format } = parseIptablesSave(text, {
+    ...(family && { family }),
+    ...(known && { known }),
+  });
   return {
     family: ruleset.family,
     backend: section?.backend,
@@ -119,7 +117,8 @@ function saved(
 
 /** The output of `iptables -S` is read as the save that it would be. */
 function listedRules(section: Section, family: Family | undefined, tableName: string | undefined): Dump {
-  const { lines, line } = section;
+  const { line } = section;
+  const lines = section.text.split('\n');
   const problems = newProblems();
   problems.line = line;
   const chains = new Set<string>();
@@ -145,7 +144,7 @@ function listedRules(section: Section, family: Family | undefined, tableName: st
 function listedColumns(section: Section, given: Family | undefined, tableName: string | undefined): Dump {
   const problems = newProblems();
   problems.line = section.line;
-  const listing = readColumns(section.lines, problems);
+  const listing = readColumns(section.text.split('\n'), problems);
   const family = given ?? 'ipv4';
   let tables: readonly Table[] = [];
   if (listing.withoutInterfaces === undefined) {

@@ -1,3 +1,4 @@
+import type { Target } from './extensions/index.ts';
 import type { Table } from './ruleset.ts';
 
 /** Targets of iptables-extensions(8) that can stand without an option, and so look like jumps to a chain. */
@@ -14,9 +15,13 @@ const EXTENSIONS = new Set(
 export function undeclaredJumps({ chains }: Table): string[] {
   const declared = new Set(chains.filter((chain) => chain.declared !== false).map(({ name }) => name));
   const undeclared = new Set<string>();
+  // The parser makes one target of several in a row that are the same.
+  let last: Target | undefined;
   for (const { rules } of chains) {
     for (const { target } of rules) {
-      if (target?.kind !== 'jump' || declared.has(target.chain) || EXTENSIONS.has(target.chain)) continue;
+      if (target?.kind !== 'jump' || target === last) continue;
+      last = target;
+      if (declared.has(target.chain) || EXTENSIONS.has(target.chain)) continue;
       undeclared.add(target.chain);
     }
   }

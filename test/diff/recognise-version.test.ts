@@ -100,7 +100,7 @@ test.each(['hello1', 'load-balancer-local', 'source-ranges', 'internal-local', '
       for (let minor = 18; minor <= 36; minor++) {
         const options = { version: kubeProxyVersion(minor), node: 'node-a', flags: { mode } };
         const { rulesets } = await compileFiles([join('fixtures', fixture)], options);
-        const found = recogniseVersion(Object.values(rulesets).map(viewOf));
+        const found = recogniseVersion(Object.values(rulesets).map((ruleset) => viewOf(ruleset)));
         const isRight = found.mode === mode && found.oldest <= minor && minor <= found.newest;
         expect(isRight, `1.${minor} in ${mode} mode: ${found.mode} ${describeRange(found)}`).toBe(true);
       }

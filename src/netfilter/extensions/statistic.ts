@@ -39,9 +39,7 @@ export const statistic: MatchExtension<StatisticMatch> = {
     const every = options.get('--every');
     const packet = options.get('--packet')?.values[0];
     if (mode === 'random' && probability !== undefined && given.length === 2) {
-      const value = parseProbability(probability.values[0] ?? '');
-      if (value === undefined) return undefined;
-      return { kind: 'statistic', mode, negated: probability.negated, probability: value };
+      return randomMatch(probability.values[0] ?? '', probability.negated);
     }
     if (mode === 'nth' && every !== undefined && probability === undefined) {
       const period = parseCNumber(every.values[0] ?? '', 0xffffffff);
@@ -59,14 +57,14 @@ export const statistic: MatchExtension<StatisticMatch> = {
 
 /** Texts of probabilities: a ruleset has few different ones, and each takes as long as the rest of its line. */
 const savedTexts = new Map<number, string>();
-const MAX_SAVED_TEXTS = 10_000;
+const MAX_KEPT_TEXTS = 10_000;
 
 /** The kernel keeps a probability in 31 bits, and iptables-save prints it with eleven digits: 0.33333333349. */
 function savedProbability(probability: number): string {
   let text = savedTexts.get(probability);
   if (text === undefined) {
     text = fixedDecimals(kernelProbability(probability) / FULL, 11);
-    if (savedTexts.size >= MAX_SAVED_TEXTS) savedTexts.clear();
+    if (savedTexts.size >= MAX_KEPT_TEXTS) savedTexts.clear();
     savedTexts.set(probability, text);
   }
   return text;
@@ -80,6 +78,21 @@ function restoredProbability(probability: number): string {
 /** The number that the kernel compares 31 random bits with; lround(probability × 2^31) in libxt_statistic.c. */
 function kernelProbability(probability: number): number {
   return Math.round(probability * FULL);
+}
+
+/** What texts of probabilities come to: one match for all rules that have the same. */
+const parsedTexts = new Map<string, StatisticMatch>();
+
+function randomMatch(text: string, negated: boolean): StatisticMatch | undefined {
+  const known = negated ? undefined : parsedTexts.get(text);
+  if (known !== undefined) return known;
+  const probability = parseProbability(text);
+  if (probability === undefined) return undefined;
+  const match: StatisticMatch = { kind: 'statistic', mode: 'random', negated, probability };
+  if (negated) return match;
+  if (parsedTexts.size >= MAX_KEPT_TEXTS) parsedTexts.clear();
+  parsedTexts.set(text, match);
+  return match;
 }
 
 function parseProbability(text: string): number | undefined {
