@@ -36,6 +36,7 @@ const REFUSED: ReadonlySet<string> = new Set([
   'empty-dump',
   'mixed-families',
   'no-table-header',
+  'input-limit',
 ]);
 
 interface Found {

@@ -54,7 +54,13 @@ interface State {
   beginsListing: (chain: string) => boolean;
 }
 
-/** Cuts a text; none where nothing in it begins as one of the three does. What lies before belongs to the first. */
+/** Outputs in one text; a support bundle has some ten. */
+export const MOST_SECTIONS = 1000;
+
+/**
+ * Cuts a text; none where nothing in it begins as one of the three does. What lies before belongs to the first. Ends
+ * early where there are more pieces than any text has.
+ */
 export function cutSections(text: string): readonly Section[] {
   const state: State = {
     text,
@@ -66,7 +72,7 @@ export function cutSections(text: string): readonly Section[] {
     inTable: false,
     beginsListing: listingBoundaries(),
   };
-  for (let number = 1, start = 0; start <= text.length; number++) {
+  for (let number = 1, start = 0; start <= text.length && state.sections.length <= MOST_SECTIONS; number++) {
     const feed = text.indexOf('\n', start);
     const end = feed < 0 ? text.length : feed;
     if (!state.inTable || !isWithinTable(text.charCodeAt(start))) {

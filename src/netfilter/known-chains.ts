@@ -21,13 +21,15 @@ export interface KnownChain {
   readonly text: string;
   readonly lines: number;
   readonly rules: Rule[];
+  /** The one of the same name in the text before. */
+  earlier?: KnownChain | undefined;
 }
 
 export function newKnownChains(): KnownChains {
   return new Map();
 }
 
-/** The chains of one table for the reader of one text. */
+/** The chains of one table for the reader of one text, who may ask for one once in a text. */
 export interface KnownTableReader {
   /** The chain, if it is known from another text with the very lines that stand at `position` of the text. */
   readonly find: (name: string, text: string, position: number) => KnownChain | undefined;
@@ -53,14 +55,21 @@ export function readerOf(known: KnownChains, tableName: string): KnownTableReade
       return text.startsWith(chain.text, position) ? chain : undefined;
     },
     add: (chain) => void chains.push(chain),
-    owns: (name, rules) => chains[placeOf(table, name) ?? -1]?.rules === rules,
+    owns: (name, rules) => {
+      let chain = chains[placeOf(table, name) ?? -1];
+      while (chain !== undefined && chain.rules !== rules) chain = chain.earlier;
+      return chain !== undefined;
+    },
   };
 }
 
 /** The latest place of a name. */
 function placeOf(table: KnownTable, name: string): number | undefined {
-  for (; table.placed < table.chains.length; table.placed++) {
-    table.places.set(table.chains[table.placed]?.name ?? '', table.placed);
+  const { chains, places } = table;
+  for (const chain of chains.slice(table.placed)) {
+    const before = places.get(chain.name);
+    chain.earlier = before === undefined ? undefined : chains[before];
+    places.set(chain.name, table.placed++);
   }
-  return table.places.get(name);
+  return places.get(name);
 }

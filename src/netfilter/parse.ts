@@ -82,6 +82,9 @@ interface State {
   readonly keepOrder: boolean;
   readonly words: Words;
   readonly tables: TableDraft[];
+  readonly tableNames: Set<string>;
+  /** There are more tables than are read. */
+  isFull: boolean;
   table: TableDraft | undefined;
   chain: ChainDraft | undefined;
   /** Rules of `chain` that are not in its list yet, which so gets its right length at once; `count` of them count. */
@@ -107,6 +110,8 @@ export function parseIptablesSave(text: string, options: ParseOptions = {}): Par
     keepOrder: options.keepOrder ?? false,
     words: newWords(),
     tables: [],
+    tableNames: new Set(),
+    isFull: false,
     table: undefined,
     chain: undefined,
     rules: [],
@@ -165,7 +170,7 @@ const BRACKET = 91;
 function readLines(state: State): void {
   const { text } = state;
   let pos = text.charCodeAt(0) === 0xfeff ? 1 : 0;
-  while (pos < text.length) {
+  while (pos < text.length && !state.isFull) {
     const feed = text.indexOf('\n', pos);
     const lineEnd = feed < 0 ? text.length : feed;
     let start = pos;
@@ -298,14 +303,22 @@ function startTable(state: State, name: string): void {
     report(state.problems, 'unreadable-line', 'warning', 'a table line without a name');
     return;
   }
-  if (state.tables.some((table) => table.name === name)) {
+  if (state.tableNames.has(name)) {
     report(state.problems, 'duplicate-table', 'warning', `the table ${name} is there more than once`);
   }
   openTable(state, name);
 }
 
+/** Five are all that there are; pieces of one may follow each other. */
+const MOST_TABLES = 1000;
+
 function openTable(state: State, name: string): TableDraft {
   leaveChain(state);
+  if (state.tables.length === MOST_TABLES) {
+    const message = `more than ${MOST_TABLES} tables in one dump; the rest was not read`;
+    report(state.problems, 'input-limit', 'error', message);
+    state.isFull = true;
+  }
   const statements = state.keepOrder ? [] : undefined;
   const place = {
     line: state.problems.line,
@@ -313,7 +326,9 @@ function openTable(state: State, name: string): TableDraft {
     statements: [],
     declaredLate: new Set<string>(),
   };
-  const known = state.known === undefined || name === '' ? undefined : readerOf(state.known, name);
+  const isFirst = name !== '' && !state.tableNames.has(name);
+  state.tableNames.add(name);
+  const known = state.known !== undefined && isFirst ? readerOf(state.known, name) : undefined;
   const table: TableDraft = {
     name,
     chains: new Map(),

@@ -25,6 +25,7 @@ export type ParseProblemCode =
   | 'duplicate-chain'
   | 'unparsed-words'
   | 'restore-command'
+  | 'input-limit'
   | 'more-problems';
 
 export interface ParseProblem {

@@ -5,7 +5,7 @@
 import type { TextFormat } from './detect.ts';
 import { detectFormat } from './detect.ts';
 import type { Section } from './dump-sections.ts';
-import { cutSections } from './dump-sections.ts';
+import { cutSections, MOST_SECTIONS } from './dump-sections.ts';
 import type { Backend } from './header-comment.ts';
 import type { KnownChains } from './known-chains.ts';
 import type { ListedChain } from './listing-columns.ts';
@@ -49,6 +49,7 @@ export interface SplitOptions {
  */
 export function splitDumps(text: string, options: SplitOptions = {}): readonly Dump[] {
   const sections = detectFormat(text) === 'kubernetes' ? [] : cutSections(text);
+  if (sections.length > MOST_SECTIONS) return [tooMany(options.family ?? 'ipv4')];
   const families = sections.map((section) => section.family ?? toldFamily(section));
   const dumps: Dump[] = [];
   for (const [i, section] of sections.entries()) {
@@ -62,6 +63,20 @@ export function splitDumps(text: string, options: SplitOptions = {}): readonly D
     else dumps[dumps.length - 1] = merged;
   }
   return dumps.length === 0 ? [saved(text, 1, options, undefined)] : dumps;
+}
+
+function tooMany(family: Family): Dump {
+  const problems = newProblems();
+  report(problems, 'input-limit', 'error', `more than ${MOST_SECTIONS} outputs of iptables in one text`);
+  return {
+    family,
+    backend: undefined,
+    format: 'unknown',
+    line: 1,
+    ruleset: { family, tables: [] },
+    problems: problems.list,
+    hasLegacyTables: false,
+  };
 }
 
 /** An address with two colons that is no hardware address, or a name that IPv6 alone has. */

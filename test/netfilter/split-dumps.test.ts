@@ -124,3 +124,33 @@ describe('a node with rules in both back ends', () => {
     );
   });
 });
+
+describe('a text with more in it than any node prints is given up:', () => {
+  test.each([
+    [
+      'tables of one name',
+      '*nat\n'.repeat(5000),
+      '1 input-limit more than 1000 outputs of iptables in one text',
+    ],
+    [
+      'tables of many names',
+      Array.from(
+        { length: 1001 },
+        (_, i) => `*t${String.fromCharCode(97 + (i % 26)).repeat(1 + i / 26)}\nCOMMIT\n`,
+      ).join(''),
+      '2001 input-limit more than 1000 tables in one dump; the rest was not read',
+    ],
+    [
+      'listings',
+      '# iptables -S\n-P INPUT ACCEPT\n'.repeat(1500),
+      '1 input-limit more than 1000 outputs of iptables in one text',
+    ],
+  ])('%s', (_title, text, expected) => {
+    const problems = splitDumps(text).flatMap((dump) => dump.problems);
+    expect(
+      problems
+        .filter(({ severity }) => severity === 'error')
+        .map(({ line, code, message }) => `${line} ${code} ${message}`),
+    ).toEqual([expected]);
+  });
+});
