@@ -6,6 +6,7 @@
  * @property {number} services
  * @property {number} endpoints endpoints of each service
  * @property {number} [seed] default 1
+ * @property {boolean} [pods] Pods in place of EndpointSlices, as a dump has them that took only some kinds
  */
 
 /** @typedef {Record<string, unknown>} KubeObject */
@@ -17,20 +18,24 @@ const ZONES = ['zone-a', 'zone-b', 'zone-c'];
 export const NODE_NAME = 'node-000';
 
 /**
- * The Node first, then each Service followed by its EndpointSlice.
+ * The Node first, then each Service followed by its EndpointSlice, or by the Pods of that.
  *
  * Of a hundred services about 88 are ClusterIP, 8 NodePort and 4 LoadBalancer; every fifth has two ports.
  *
  * @param {ClusterSize} size
  * @returns {Generator<KubeObject>}
  */
-export function* clusterObjects({ services, endpoints, seed = 1 }) {
+export function* clusterObjects({ services, endpoints, seed = 1, pods = false }) {
   const random = mulberry32(seed);
   // Counted up, so that no two services clash; even 20,000 services stay inside the default range.
   let nodePort = 30_000;
   yield nodeObject(random);
   for (let index = 0; index < services; index++) {
-    yield* serviceObjects(index, endpoints, random, () => nodePort++);
+    const [service, slice] = serviceObjects(index, endpoints, random, () => nodePort++);
+    if (service === undefined || slice === undefined) throw new Error('a service has two objects');
+    yield service;
+    if (pods) yield* podObjects(slice, random);
+    else yield slice;
   }
 }
 
@@ -170,6 +175,89 @@ function* serviceObjects(index, endpointCount, random, nextNodePort) {
     },
     ports: ports.map((port) => ({ name: port.name, port: port.targetPort, protocol: port.protocol })),
   };
+}
+
+/**
+ * @typedef {object} SliceEndpoint
+ * @property {string[]} addresses
+ * @property {string} nodeName
+ * @property {{ name: string, namespace: string, uid: string }} targetRef
+ */
+
+/**
+ * The Pods behind a slice, with what kubectl shows of an ordinary one.
+ *
+ * @param {KubeObject} slice
+ * @param {() => number} random
+ * @returns {Generator<KubeObject>}
+ */
+function* podObjects(slice, random) {
+  const endpoints = /** @type {SliceEndpoint[]} */ (slice.endpoints);
+  const { labels } = /** @type {{ labels: Record<string, string> }} */ (slice.metadata);
+  const app = labels['kubernetes.io/service-name'];
+  const conditions = ['Initialized', 'Ready', 'ContainersReady', 'PodScheduled'];
+  for (const { addresses, nodeName, targetRef } of endpoints) {
+    const podIP = addresses[0];
+    yield {
+      apiVersion: 'v1',
+      kind: 'Pod',
+      metadata: {
+        creationTimestamp: '2026-01-02T03:04:05Z',
+        generateName: `${app}-`,
+        labels: { app, 'pod-template-hash': hex(random, 10) },
+        name: targetRef.name,
+        namespace: targetRef.namespace,
+        ownerReferences: [
+          {
+            apiVersion: 'apps/v1',
+            blockOwnerDeletion: true,
+            controller: true,
+            kind: 'ReplicaSet',
+            name: `${app}-${hex(random, 10)}`,
+            uid: uid(random),
+          },
+        ],
+        resourceVersion: '300000',
+        uid: targetRef.uid,
+      },
+      spec: {
+        containers: [
+          {
+            env: [
+              { name: 'POD_NAME', valueFrom: { fieldRef: { apiVersion: 'v1', fieldPath: 'metadata.name' } } },
+            ],
+            image: `registry.example.net/team/${app}:1.0.0`,
+            imagePullPolicy: 'IfNotPresent',
+            name: 'server',
+            ports: [{ containerPort: 8080, name: 'http', protocol: 'TCP' }],
+            readinessProbe: { httpGet: { path: '/ready', port: 8080, scheme: 'HTTP' }, periodSeconds: 10 },
+            resources: { limits: { memory: '256Mi' }, requests: { cpu: '100m', memory: '128Mi' } },
+            terminationMessagePath: '/dev/termination-log',
+            volumeMounts: [{ mountPath: '/var/run/secrets', name: 'token', readOnly: true }],
+          },
+        ],
+        dnsPolicy: 'ClusterFirst',
+        nodeName,
+        restartPolicy: 'Always',
+        serviceAccountName: 'default',
+        volumes: [{ name: 'token', projected: { defaultMode: 420, sources: [] } }],
+      },
+      status: {
+        conditions: conditions.map((type) => ({
+          lastProbeTime: null,
+          lastTransitionTime: '2026-01-02T03:04:05Z',
+          status: 'True',
+          type,
+        })),
+        hostIP: '192.168.10.11',
+        phase: 'Running',
+        podIP,
+        podIPs: [{ ip: podIP }],
+        qosClass: 'Burstable',
+        startTime: '2026-01-02T03:04:05Z',
+      },
+    };
+  }
 }
 
 /** @param {number} value */

@@ -11,14 +11,16 @@ import { clusterObjects } from './clusters.js';
 
 /** @typedef {import('./clusters.js').ClusterSize} ClusterSize */
 /** @typedef {import('./clusters.js').KubeObject} KubeObject */
-/** @typedef {'json' | 'yaml'} Format */
+/** @typedef {'json' | 'yaml' | 'yaml-list'} Format */
 
 const HELP = `usage: generate.js [options] > cluster.json
 
   --services N    services (default 1000)
   --endpoints M   endpoints of each service (default 10)
   --seed S        another cluster of the same size (default 1)
-  --format F      json: one List, as "kubectl get -o json" (default); yaml: a stream of documents
+  --format F      json: one List, as "kubectl get -o json" (default); yaml: a stream of documents;
+                  yaml-list: one List, as "kubectl get -o yaml"
+  --pods          Pods in place of EndpointSlices
   --indent I      spaces by which JSON is indented (default 0: one object a line; kubectl indents by 4)
   --files K       spread the objects over K files in the folder of --out
   --out PATH      file (or folder, with --files) to write; default: standard output
@@ -33,6 +35,12 @@ const HELP = `usage: generate.js [options] > cluster.json
 export function* manifestText(objects, format, indent = 0) {
   if (format === 'yaml') {
     for (const object of objects) yield `---\n${dump(object)}`;
+    return;
+  }
+  if (format === 'yaml-list') {
+    yield 'apiVersion: v1\nitems:\n';
+    for (const object of objects) yield dump([object]);
+    yield 'kind: List\nmetadata:\n  resourceVersion: ""\n';
     return;
   }
   yield '{"apiVersion":"v1","kind":"List","items":[';
@@ -70,7 +78,7 @@ export function writeManifests(folder, count, size, format, indent = 0) {
   for (const object of clusterObjects(size)) hands[turn++ % count]?.push(object);
   mkdirSync(folder, { recursive: true });
   for (const [index, hand] of hands.entries()) {
-    const name = `${String(index).padStart(String(count - 1).length, '0')}.${format}`;
+    const name = `${String(index).padStart(String(count - 1).length, '0')}.${format === 'json' ? 'json' : 'yaml'}`;
     writeFileSync(join(folder, name), [...manifestText(hand, format, indent)].join(''));
   }
 }
@@ -97,6 +105,7 @@ async function main(args) {
       format: { type: 'string', default: 'json' },
       indent: { type: 'string', default: '0' },
       files: { type: 'string' },
+      pods: { type: 'boolean', default: false },
       out: { type: 'string' },
       help: { type: 'boolean', short: 'h' },
     },
@@ -109,11 +118,12 @@ async function main(args) {
     services: count('services', values.services),
     endpoints: count('endpoints', values.endpoints),
     seed: count('seed', values.seed),
+    pods: values.pods,
   };
   const indent = count('indent', values.indent);
   const { format, out } = values;
-  if (format !== 'json' && format !== 'yaml')
-    throw new Error(`--format: found ${format}, expected json or yaml`);
+  if (format !== 'json' && format !== 'yaml' && format !== 'yaml-list')
+    throw new Error(`--format: found ${format}, expected json, yaml or yaml-list`);
   if (values.files !== undefined) {
     if (out === undefined) throw new Error('--files needs --out FOLDER');
     writeManifests(out, count('files', values.files), size, format, indent);

@@ -3,7 +3,7 @@
 // threads) and peak memory, each measured inside the process at its exit, the median of some runs. Ratios of one
 // run can be compared between machines; seconds cannot.
 import { spawnSync } from 'node:child_process';
-import { closeSync, mkdtempSync, openSync, readFileSync, rmSync, statSync } from 'node:fs';
+import { closeSync, mkdtempSync, openSync, readdirSync, readFileSync, rmSync, statSync } from 'node:fs';
 import { cpus, tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
@@ -22,9 +22,41 @@ const HELP = `usage: run.js [options]     (after "npm run build")
   --sizes LIST   services of each cluster (default 1000,5000,10000)
   --endpoints M  endpoints of each service (default 10)
   --runs R       runs of which the median counts (default 3)
-  --yaml         measure YAML at every size, not only at the smallest
+  --inputs LIST  of those below (default json,json-indented,json-files,yaml,yaml-list,yaml-files)
   --kube-version V   handed to kp-compile (default 1.30, the version of the kube-proxy column)
+
+inputs: json           one List, an object a line
+        json-indented  the same by four blanks, as kubectl prints it
+        json-files     1,000 files
+        yaml           a stream of documents
+        yaml-list      one List
+        yaml-files     1,000 files
+        pods           one List of JSON with Pods in place of EndpointSlices
 `;
+
+/**
+ * What may be measured, and how it is written.
+ *
+ * @typedef {object} Input
+ * @property {string} label
+ * @property {Format} format
+ * @property {number} [indent]
+ * @property {boolean} [files]
+ * @property {boolean} [pods]
+ */
+
+/** @typedef {import('./generate.js').Format} Format */
+
+/** @type {Readonly<Record<string, Input>>} */
+const INPUTS = {
+  json: { label: 'JSON, one List', format: 'json' },
+  'json-indented': { label: 'JSON, one List, indented', format: 'json', indent: 4 },
+  'json-files': { label: 'JSON, 1,000 files', format: 'json', files: true },
+  yaml: { label: 'YAML, one stream', format: 'yaml' },
+  'yaml-list': { label: 'YAML, one List', format: 'yaml-list' },
+  'yaml-files': { label: 'YAML, 1,000 files', format: 'yaml', files: true },
+  pods: { label: 'JSON, Services and Pods', format: 'json', pods: true },
+};
 
 const COMMAND = fileURLToPath(new URL('../bin/kp-compile.js', import.meta.url));
 const HOOK = new URL('./usage.js', import.meta.url).href;
@@ -52,7 +84,7 @@ async function main(args) {
       sizes: { type: 'string', default: '1000,5000,10000' },
       endpoints: { type: 'string', default: '10' },
       runs: { type: 'string', default: '3' },
-      yaml: { type: 'boolean', default: false },
+      inputs: { type: 'string', default: 'json,json-indented,json-files,yaml,yaml-list,yaml-files' },
       'kube-version': { type: 'string', default: '1.30' },
       help: { type: 'boolean', short: 'h' },
     },
@@ -67,6 +99,12 @@ async function main(args) {
   if (![...sizes, endpoints, runs].every((number) => Number.isSafeInteger(number) && number > 0)) {
     throw new Error('sizes, endpoints and runs are whole numbers above 0');
   }
+  const inputs = values.inputs.split(',').map((name) => {
+    const input = INPUTS[name];
+    if (input === undefined)
+      throw new Error(`--inputs: found ${name}, expected ${Object.keys(INPUTS).join(', ')}`);
+    return input;
+  });
   const compileArgs = [
     '--node',
     NODE_NAME,
@@ -101,17 +139,16 @@ async function main(args) {
     );
     say('|---:|---|---:|---:|---:|---:|---:|---:|---:|---:|---:|---:|');
     for (const services of sizes) {
-      const size = { services, endpoints };
-      const json = join(folder, `${services}.json`);
-      await writeManifest(json, size, 'json');
-      const parse = measure(['-e', JSON_PARSE, json]);
-
-      /**
-       * @param {string} label
-       * @param {string} input
-       * @param {number} bytes
-       */
-      const row = (label, input, bytes) => {
+      for (const { label, format, indent = 0, files = false, pods = false } of inputs) {
+        const size = { services, endpoints, pods };
+        const json = join(folder, 'parsed.json');
+        await writeManifest(json, size, 'json', indent);
+        const parse = measure(['-e', JSON_PARSE, json]);
+        const input = join(folder, files ? 'many' : `input.${format === 'json' ? 'json' : 'yaml'}`);
+        if (files) writeManifests(input, 1000, size, format, indent);
+        else await writeManifest(input, size, format, indent);
+        rmSync(json);
+        const bytes = bytesOf(input);
         const used = measure([COMMAND, ...compileArgs, input]);
         const ratio = used.cpuSeconds / parse.cpuSeconds;
         const net = (used.cpuSeconds - commandStart.cpuSeconds) / (parse.cpuSeconds - bareStart.cpuSeconds);
@@ -121,25 +158,12 @@ async function main(args) {
             `| ${seconds(parse)} | ${mebibytes(parse)} | ${seconds(used)} | ${mebibytes(used)} ` +
             `| ${ratio.toFixed(1)} | ${net.toFixed(1)} | ${sync?.cpu ?? '–'} | ${sync?.peak ?? '–'} |`,
         );
-      };
-      row('JSON', json, statSync(json).size);
-      if (values.yaml || services === Math.min(...sizes)) {
-        const yaml = join(folder, `${services}.yaml`);
-        await writeManifest(yaml, size, 'yaml');
-        row('YAML', yaml, statSync(yaml).size);
-        rmSync(yaml);
+        rmSync(input, { recursive: true });
       }
-      if (services === Math.min(...sizes)) {
-        const many = join(folder, 'many');
-        writeManifests(many, 1000, size, 'json');
-        row('JSON, 1,000 files', many, statSync(json).size);
-        rmSync(many, { recursive: true });
-      }
-      rmSync(json);
     }
     say('');
     say(
-      'Ratio: kp-compile over JSON.parse(readFileSync(…)) of the JSON file, each a whole process; the next column',
+      'Ratio: kp-compile over JSON.parse(readFileSync(…)) of the same objects in one file of JSON, each a whole process; the next column',
     );
     say(
       'takes off each one its own start-up. The kube-proxy columns were measured separately, on plain ClusterIP',
@@ -175,6 +199,13 @@ function measureOnce(folder, nodeArgs) {
     closeSync(output);
   }
   return JSON.parse(readFileSync(usageFile, 'utf8'));
+}
+
+/** @param {string} path a file or a folder of files */
+function bytesOf(path) {
+  const stat = statSync(path);
+  if (!stat.isDirectory()) return stat.size;
+  return readdirSync(path).reduce((sum, name) => sum + statSync(join(path, name)).size, 0);
 }
 
 /** @param {string} folder */
