@@ -35,6 +35,49 @@ export class YamlProblem extends Error {
  */
 export function parseYaml(text: string, limits: LoadLimits): unknown[] {
   checkSize(text, limits);
+  let joined = text;
+  let first: YamlProblem | undefined;
+  for (let tries = 1; ; tries++) {
+    try {
+      return parseOnce(joined, limits);
+    } catch (error) {
+      if (!(error instanceof YamlProblem)) throw error;
+      first ??= error;
+      const isWorthIt = tries <= MAX_JOINS && tries * text.length <= MAX_JOINED_LENGTH;
+      const next =
+        error.message === TOO_LITTLE_INDENTED && isWorthIt ? joinLine(joined, error.index) : undefined;
+      if (next !== undefined) joined = next;
+      // What is wrong behind the last joined line may be that they did not belong together.
+      else throw error.needsMoreText ? error : first;
+    }
+  }
+}
+
+/** How often one text is tried again, and how much text all tries may have together. */
+const MAX_JOINS = 100;
+const MAX_JOINED_LENGTH = 2_000_000;
+
+/**
+ * Brackets and quotes may go on in a line that is indented as little as one likes, and tabs may stand before them: so
+ * does go-yaml read what js-yaml refuses. One blank for the end of a line means the same there. Gives the text
+ * with the line at `index` joined to the one before it, every character at its old place; undefined where that would
+ * mean something else.
+ */
+function joinLine(text: string, index: number): string | undefined {
+  const start = Math.max(text.lastIndexOf('\n', index - 1), text.lastIndexOf('\r', index - 1)) + 1;
+  const before = text.slice(start, index);
+  if (before.includes('\t') && !/["']/.test(before)) {
+    return text.slice(0, start) + before.replaceAll('\t', ' ') + text.slice(index);
+  }
+  const run = /[ \t]*(?:\r\n|\n|\r)[ \t]*$/.exec(text.slice(Math.max(0, start - 1000), index))?.[0];
+  if (run === undefined || before.trim() !== '') return undefined;
+  const from = index - run.length;
+  // A blank line is a line feed inside of quotes, and behind a backslash the end of a line is nothing.
+  if (from === 0 || /[\\\r\n]/.test(text[from - 1] ?? '')) return undefined;
+  return text.slice(0, from) + ' '.repeat(run.length) + text.slice(index);
+}
+
+function parseOnce(text: string, limits: LoadLimits): unknown[] {
   try {
     const { maxExpandedNodes } = limits;
     const events = parseEvents(text, { maxDepth: limits.maxDepth });
@@ -180,9 +223,11 @@ function fromException(error: YAMLException, text: string, limits: LoadLimits): 
   );
 }
 
+const TOO_LITTLE_INDENTED = 'a bracket or quote is still open here, or its text is indented too little';
+
 /** What js-yaml says in words of its own parts. */
 const REWORDED: Readonly<Record<string, string>> = {
-  'deficient indentation': 'a bracket or quote is still open here, or its text is indented too little',
+  'deficient indentation': TOO_LITTLE_INDENTED,
   'end of the stream or a document separator is expected':
     'this does not belong to what stands before it; expected a new document',
 };

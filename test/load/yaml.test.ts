@@ -58,6 +58,27 @@ describe('documents', () => {
       `\ufeff${a}\ufeff---\n${b}`,
       ['Service shop/a', 'Service shop/b'],
     ],
+    ['may have a byte order mark, comments and blanks alone', '\ufeff# a\n \n--- # b\n\n...\n---\n# c', []],
+    [
+      'may have three dots with a comment behind them',
+      `${a}... # end\n${b}`,
+      ['Service shop/a', 'Service shop/b'],
+    ],
+    [
+      'have no marker where more stands behind the dashes',
+      `${a.trimEnd()}\n---x: 1\n${b}`.replace('---x: 1\n', '---\n'),
+      ['Service shop/a', 'Service shop/b'],
+    ],
+    [
+      'may have tabs behind keys, values and markers',
+      `apiVersion:\tv1\nkind: Service\t\nmetadata:\t{name: t}\t# x\n---\t\n${b}`,
+      ['Service t', 'Service shop/b'],
+    ],
+    [
+      'may have lines of a megabyte',
+      `apiVersion: v1\nkind: Service\nmetadata: {name: "l", annotations: {a: "${'x'.repeat(1_000_000)}"}}\n---\n${b}`,
+      ['Service l', 'Service shop/b'],
+    ],
     ['may lack the last line feed', `${a}---\n${b.trimEnd()}`, ['Service shop/a', 'Service shop/b']],
   ];
   test.each(cases)('%s', async (_, text, names) => {
@@ -120,6 +141,20 @@ describe('plain scalars', () => {
       ['2024-01-01', '2024-01-01'],
       ['2024-01-01T00:00:00Z', '2024-01-01T00:00:00Z'],
       ['1:30', '1:30'],
+      ['190:20:30', '190:20:30'],
+      ['1_0.5_0', 10.5],
+      ['0_17', 15],
+      ['0x_1F', 31],
+      ['0b1_1', 3],
+      ['_1', '_1'],
+      ['09', 9],
+      ['0o8', '0o8'],
+      ['on', true],
+      ['NO', false],
+      ['oN', 'oN'],
+      ['.NaN', Number.NaN],
+      ['-.Inf', Number.NEGATIVE_INFINITY],
+      ['=', '='],
       ['10.0.0.1', '10.0.0.1'],
       ['10.0.0.0/8', '10.0.0.0/8'],
       ['!!str 80', '80'],
@@ -137,6 +172,53 @@ describe('plain scalars', () => {
   test('as keys become strings, as in JSON', async () => {
     const { objects } = await loadText('a.yaml', 'apiVersion: v1\nkind: X\n80: a\non: b\n0x10: c\n');
     expect(Object.keys(objects[0]?.value ?? {}).sort()).toEqual(['16', '80', 'apiVersion', 'kind', 'true']);
+  });
+});
+
+describe('brackets and quotes', () => {
+  // js-yaml alone would refuse all of these; go-yaml v2 reads them.
+  test.each<[string, unknown]>([
+    ['v: {\n  a: 1,\n  b: [2]\n}\n', { a: 1, b: [2] }],
+    ['v: [\n1, 2,\n3\n]\n', [1, 2, 3]],
+    ['v:\n- {\n  a: {\n    b: 1\n  }\n}\n- 2\n', [{ a: { b: 1 } }, 2]],
+    ['v: {\r\n\ta: 1,\r\n\tb: 2\r\n}\r\n', { a: 1, b: 2 }],
+    ['v:\t{a:\t1,\tb: 2}\n', { a: 1, b: 2 }],
+    ['v:\n- \t{a: 1}\n', [{ a: 1 }]],
+    ['v: "a\nb"\n', 'a b'],
+    ["v: 'a\n\tb'\n", 'a b'],
+    ['v: {\na: [\n1\n],\nb: {\nc: [\n{\nd: 2\n}\n]\n}\n}\n', { a: [1], b: { c: [{ d: 2 }] } }],
+  ])('may end in a line that is indented as little as one likes: %j', async (text, value) => {
+    const { objects, messages } = await loadText('a.yaml', `apiVersion: v1\nkind: X\n${text}`);
+    expect(messages).toEqual([]);
+    expect(objects[0]?.value.v).toEqual(value);
+  });
+
+  test.each([
+    ['v: "a\n\nb"\n', 'a.yaml:5:1'],
+    ['v: "a\\\nb"\n', 'a.yaml:4:1'],
+    ['v: {a: 1, # }\n}\n', 'a.yaml:4:1'],
+    ['v: [1,\nw: 2\n', 'a.yaml:4:1'],
+  ])('are an error where that would mean something else: %j', async (text, place) => {
+    const { objects, messages } = await loadText('a.yaml', `apiVersion: v1\nkind: X\n${text}`);
+    expect(objects).toEqual([]);
+    expect(messages).toEqual([
+      `${place}: error: a bracket or quote is still open here, or its text is indented too little`,
+    ]);
+  });
+
+  test('of items of a List', async () => {
+    const item = (name: string) =>
+      `- {\n  apiVersion: v1, kind: Service,\n  metadata: {\n    name: ${name}\n  }\n}\n`;
+    const { names, messages } = await loadText(
+      'a.yaml',
+      `apiVersion: v1\nkind: List\nitems:\n${item('a')}${item('b')}`,
+    );
+    expect({ names, messages }).toEqual({ names: ['Service a', 'Service b'], messages: [] });
+  });
+
+  test('keep the places of what is in them', async () => {
+    const { messages } = await loadText('a.yaml', 'a: {\n  b: 1\n}\nkind: 7\n');
+    expect(messages).toEqual(['a.yaml:4:7: error: kind: kind must be a string, found the number 7']);
   });
 });
 
