@@ -40,6 +40,7 @@ export function withPodEndpoints(cluster: Cluster, options: PodEndpointOptions, 
     if (found.every(({ addresses }) => addresses.length === 0)) open.push(service);
     else for (const slice of withPorts(service, slicesOf(service, found, zones), report)) made.push(slice);
   }
+  if (slices.size === 0) reportUnselected(cluster.services, report);
   const assumed = assumeReady(cluster, open, options, zones, report);
   return {
     ...cluster,
@@ -50,6 +51,23 @@ export function withPodEndpoints(cluster: Cluster, options: PodEndpointOptions, 
     ),
     ...(assumed.invented.length > 0 && { invented: [...(cluster.invented ?? []), ...assumed.invented] }),
   };
+}
+
+/**
+ * A dump without slices (kubectl cluster-info dump takes none) does not say where default/kubernetes leads, and no Pod
+ * does.
+ */
+function reportUnselected(services: readonly Service[], report: Report): void {
+  const names = services
+    .filter(({ template }) => template.selector.size === 0)
+    .map(({ namespace, name }) => `${namespace}/${name}`);
+  if (names.length === 0) return;
+  report({
+    code: 'no-endpoints',
+    severity: 'warning',
+    message: `no endpoints are known of ${countOf(names, 'Service', 'Services')} without a selector: the input has neither EndpointSlices nor Endpoints`,
+    help: 'add them: kubectl get endpointslices -A -o yaml',
+  });
 }
 
 function groupByService(slices: readonly EndpointSlice[]): ReadonlyMap<string, readonly EndpointSlice[]> {

@@ -258,6 +258,10 @@ function readFound(run: Run, { file, bytes: raw, disk, named }: FoundText, repor
     reported++;
     report(diagnostic);
   };
+  const aboutText: Report =
+    !named && isForeignJson(file, bytes, start)
+      ? (diagnostic) => counting({ ...diagnostic, severity: 'note' })
+      : counting;
   const sink = (object: LoadedObject): void => {
     seen++;
     if (run.options.wants === undefined || run.options.wants(object.apiVersion, object.kind)) {
@@ -269,13 +273,20 @@ function readFound(run: Run, { file, bytes: raw, disk, named }: FoundText, repor
   };
   try {
     const delivery = { sink, report: counting, named };
-    readText({ file, bytes, start, limits: run.limits, sources: run.store, delivery, report: counting });
+    readText({ file, bytes, start, limits: run.limits, sources: run.store, delivery, report: aboutText });
     if (named && seen === 0 && reported === 0 && isBlank(bytes)) {
       report({ code: 'input-empty', severity: 'warning', message: 'is empty', place: { file } });
     }
   } finally {
     run.store.release(file);
   }
+}
+
+/** Named so, and no JSON from its first character on: must-gather keeps metrics of Prometheus in metrics.json. */
+function isForeignJson(file: string, bytes: Buffer, start: number): boolean {
+  if (!/\.json(?:\.gz)?$/i.test(file)) return false;
+  const first = bytes.toString('latin1', start, start + 1000).trimStart()[0];
+  return first !== undefined && first !== '{' && first !== '[';
 }
 
 /** Errors that the sink finds count as those of the file. */
