@@ -371,7 +371,7 @@ const ARCHIVES: readonly Hostile[] = [
   ],
 ];
 
-/** What the help of the line says as well: the place is where the object begins, for no tree is made of so much. */
+/** The place is where the object begins: no tree with places is made of so much. */
 describe.skipIf(!isBuilt)('objects and archives: both commands end with 2 and write nothing, given', () => {
   writeFileSync(join(folder, 'node.save'), '*nat\n:PREROUTING ACCEPT [0:0]\nCOMMIT\n');
 
@@ -606,7 +606,7 @@ describe.skipIf(!isBuilt)('files that options name: kp-compile ends with 2 and w
   ])('what never ends (%s %s)', async (option, file, says) => {
     const own = join(folder, 'own');
     mkdirSync(own);
-    execFileSync('mkfifo', [join(own, 'pipe')]);
+    execFileSync('sh', ['-c', 'mkfifo "$0"', join(own, 'pipe')]);
     const run = await runMeasured('kp-compile', [hello, '--node', 'node-a', option, file], own);
     rmSync(own, { recursive: true });
     expect([run.code, run.stdout, run.stderr]).toEqual([2, '', says]);
