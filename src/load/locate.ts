@@ -34,7 +34,7 @@ const lastParsed = new WeakMap<Sources, Parsed>();
 const MAX_TEXT = 2 * 1024 ** 2;
 /** The same in places where a value may begin, of which each costs some microseconds: of one text, and of all. */
 const MAX_MARKS = 100_000;
-const MAX_MARKS_IN_ALL = 500_000;
+const MAX_MARKS_IN_ALL = 1_000_000;
 const marksSoFar = new WeakMap<Sources, number>();
 
 function parseAgain(origin: Origin, sources: Sources): Parsed | undefined {
