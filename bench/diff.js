@@ -1,5 +1,5 @@
 #!/usr/bin/env node
-// What `kp-diff a b` costs for two dumps of a large node, beside GNU diff on the same files and
+// What `kp-diff` costs for two dumps of a large node, and for manifests and a dump, beside GNU diff on the same files and
 // `iptables-legacy-restore --test` of one of them, all in one run: CPU seconds (user and system, all threads) and peak
 // memory of whole processes, the median of some runs. Ratios of one run can be compared between machines; seconds cannot.
 import { spawnSync } from 'node:child_process';
@@ -10,7 +10,7 @@ import { finished } from 'node:stream/promises';
 import { fileURLToPath } from 'node:url';
 import { parseArgs } from 'node:util';
 import { clusterObjects, NODE_NAME } from './clusters.js';
-import { manifestText } from './generate.js';
+import { manifestText, writeManifest } from './generate.js';
 
 /**
  * @typedef {object} Usage
@@ -29,6 +29,9 @@ const HELP = `usage: diff.js [options]     (after "npm run build"; needs python3
 
 const COMPILE = fileURLToPath(new URL('../bin/kp-compile.js', import.meta.url));
 const DIFF = fileURLToPath(new URL('../bin/kp-diff.js', import.meta.url));
+
+/** Whose rules they are. */
+const NODE = ['--node', NODE_NAME, '--cluster-cidr', '10.128.0.0/9', '--kube-version', '1.30'];
 
 /** Node cannot ask what a child used; wait4 can. */
 const MEASURE = `import json, os, sys
@@ -92,8 +95,11 @@ async function main(args) {
     };
     row('`kp-diff --version` (start-up alone)', undefined, 0, [process.execPath, DIFF, '--version']);
     row('`kp-diff a a`', 0, 0, [process.execPath, DIFF, a, a]);
+    const manifests = join(folder, 'manifests.json');
+    await writeManifest(manifests, size, 'json');
     for (const count of changes) {
       const b = await dumpOf(count);
+      row('`kp-diff manifests b`', count, 1, [process.execPath, DIFF, manifests, b, ...NODE]);
       row('`kp-diff a b`', count, 1, [process.execPath, DIFF, a, b]);
       row('GNU `diff a b`', count, 1, ['diff', a, b]);
       rmSync(b);
@@ -124,17 +130,7 @@ async function dump(folder, size, count) {
   }
   await finished(stream.end());
   const file = join(folder, `${count}.v4`);
-  measure(
-    folder,
-    0,
-    [
-      process.execPath,
-      COMPILE,
-      manifest,
-      ...['--node', NODE_NAME, '--cluster-cidr', '10.128.0.0/9', '--kube-version', '1.30', '-q'],
-    ],
-    file,
-  );
+  measure(folder, 0, [process.execPath, COMPILE, manifest, ...NODE, '-q'], file);
   rmSync(manifest);
   return file;
 }

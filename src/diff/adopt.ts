@@ -35,7 +35,7 @@ export function adoptFromDump(
   const shown =
     ipvs === undefined
       ? rules
-      : { ...rules, endpoints: endpointsOfIpvs(cluster, ipvs.state, ipvs.localEndpoints) };
+      : { ...rules, endpointsOf: endpointsOfIpvs(cluster, ipvs.state, ipvs.localEndpoints) };
   const assumptions: string[] = [];
   const unjudged: string[] = [];
   const addressed = new Set<string>();
@@ -102,7 +102,7 @@ interface Shown {
   readonly nodePorts: ReadonlyMap<string, number>;
   readonly healthCheckPorts: ReadonlyMap<string, number>;
   /** Destinations of endpoints, and whether a KUBE-SVL chain has them. */
-  readonly endpoints: ReadonlyMap<string, ReadonlyMap<string, boolean>>;
+  readonly endpointsOf: (suffix: string) => ReadonlyMap<string, boolean>;
 }
 
 function readDump(views: readonly View[]): Shown {
@@ -110,7 +110,6 @@ function readDump(views: readonly View[]): Shown {
   const loadBalancerIPs = new Map<string, Set<string>>();
   const nodePorts = new Map<string, number>();
   const healthCheckPorts = new Map<string, number>();
-  const endpoints = new Map<string, Map<string, boolean>>();
   const add = (map: Map<string, Set<string>>, suffix: string, address: string) => {
     const set = map.get(suffix) ?? new Set<string>();
     map.set(suffix, set.add(address));
@@ -147,21 +146,29 @@ function readDump(views: readonly View[]): Shown {
       if (words?.kind === 'health check' && port !== undefined)
         healthCheckPorts.set(words.servicePortName, port);
     }
-    for (const [name, { rules }] of view.tables.get('nat')?.chains ?? []) {
-      const parts = serviceChainParts(name);
-      if (parts?.kind !== 'SVC' && parts?.kind !== 'SVL') continue;
-      const found = endpoints.get(parts.suffix) ?? new Map<string, boolean>();
-      endpoints.set(parts.suffix, found);
-      for (const rule of rules) {
+  }
+  return {
+    clusterIPs,
+    loadBalancerIPs,
+    nodePorts,
+    healthCheckPorts,
+    endpointsOf: (suffix) => endpointsOfChains(views, suffix),
+  };
+}
+
+function endpointsOfChains(views: readonly View[], suffix: string): Map<string, boolean> {
+  const found = new Map<string, boolean>();
+  for (const view of views) {
+    for (const kind of ['SVC', 'SVL']) {
+      for (const rule of rulesOf(view, 'nat', `KUBE-${kind}-${suffix}`)) {
         for (const { target } of rulesOf(view, 'nat', jumpOf(rule) ?? '')) {
           if (target?.kind !== 'DNAT') continue;
-          for (const text of target.destinations)
-            found.set(text, found.get(text) === true || parts.kind === 'SVL');
+          for (const text of target.destinations) found.set(text, found.get(text) === true || kind === 'SVL');
         }
       }
     }
   }
-  return { clusterIPs, loadBalancerIPs, nodePorts, healthCheckPorts, endpoints };
+  return found;
 }
 
 /** The real servers of cluster IPs, by the suffix of their service port. */
@@ -169,7 +176,7 @@ function endpointsOfIpvs(
   { services }: Cluster,
   { virtualServers = [] }: IpvsState,
   local: ReadonlySet<string>,
-): Shown['endpoints'] {
+): Shown['endpointsOf'] {
   const servers = new Map(
     virtualServers.flatMap(({ service, realServers }) =>
       service.by === 'address'
@@ -189,7 +196,7 @@ function endpointsOfIpvs(
       endpoints.set(suffix, new Map(live.map((text) => [text, local.has(text)])));
     }
   }
-  return endpoints;
+  return (suffix) => endpoints.get(suffix) ?? new Map();
 }
 
 function ownerOf(rule: Rule): string | undefined {
@@ -259,7 +266,7 @@ function slicesOf(service: Service, shown: Shown, nodeName: string): EndpointSli
   return suffixesOf(service).flatMap(({ suffix, index }) => {
     const port = service.ports[index];
     if (port === undefined) return [];
-    return [...(shown.endpoints.get(suffix) ?? [])].flatMap(([destination, isLocal], at): EndpointSlice[] => {
+    return [...shown.endpointsOf(suffix)].flatMap(([destination, isLocal], at): EndpointSlice[] => {
       const ip = parseIP(hostOf(destination));
       const number = Number(destination.slice(destination.lastIndexOf(':') + 1));
       if (ip === undefined || !Number.isInteger(number)) return [];

@@ -319,9 +319,12 @@ function presence(view: View, chain: string): 'newer' | 'older' | undefined {
 /** The rules of each chain of a kind that other rules lead to. */
 function rulesOfKind(view: View, kind: string): readonly (readonly Rule[])[] {
   const nat = view.tables.get('nat');
-  return [...(nat?.chains.values() ?? [])]
-    .filter(({ name }) => serviceChainParts(name)?.kind === kind && nat?.reachable.has(name))
-    .map(({ rules }) => rules);
+  const found: (readonly Rule[])[] = [];
+  for (const { name, rules } of nat?.chains.values() ?? []) {
+    if (!name.startsWith(`KUBE-${kind}-`)) continue;
+    if (serviceChainParts(name)?.kind === kind && nat?.reachable.has(name)) found.push(rules);
+  }
+  return found;
 }
 
 function targetOf(rules: readonly Rule[], newer: string, older: string): 'newer' | 'older' | undefined {

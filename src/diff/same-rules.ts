@@ -1,8 +1,9 @@
-import type { Rule } from '../netfilter/index.ts';
+import { type AddressMatch, type Match, type Rule, sameProbability } from '../netfilter/index.ts';
 
 /**
- * Whether two lists of rules are the same word for word, counters apart. Where they are, as nearly everywhere on
- * a node that is as it should be, there is nothing left to be asked about what they do.
+ * Whether two lists of rules are the same to the kernel part by part, counters apart, as those are that were compiled
+ * and then dumped. Where they are, as nearly everywhere on a node that is as it should be, there is nothing left to be
+ * asked about what they do.
  */
 export function sameRules(a: readonly Rule[], b: readonly Rule[]): boolean {
   return a === b || (a.length === b.length && a.every((rule, i) => sameRule(rule, b[i])));
@@ -13,15 +14,36 @@ function sameRule(a: Rule, b: Rule | undefined): boolean {
     a === b ||
     (b !== undefined &&
       sameTarget(a.target, b.target) &&
-      sameData(a.source, b.source) &&
-      sameData(a.destination, b.destination) &&
+      sameAddress(a.source, b.source) &&
+      sameAddress(a.destination, b.destination) &&
       sameData(a.protocol, b.protocol) &&
-      sameData(a.matches, b.matches) &&
+      sameMatches(a.matches, b.matches) &&
       sameData(a.inInterface, b.inInterface) &&
       sameData(a.outInterface, b.outInterface) &&
       sameData(a.fragment, b.fragment) &&
       sameData(a.unparsed, b.unparsed))
   );
+}
+
+/** A single host may be written without the length of its prefix. */
+function sameAddress(a: AddressMatch | undefined, b: AddressMatch | undefined): boolean {
+  if (a === undefined || b === undefined) return a === b;
+  return a.negated === b.negated && a.address === b.address && prefixOf(a) === prefixOf(b);
+}
+
+function prefixOf({ address, prefix }: AddressMatch): string {
+  return prefix ?? (address.includes(':') ? '128' : '32');
+}
+
+function sameMatches(a: readonly Match[], b: readonly Match[]): boolean {
+  return a === b || (a.length === b.length && a.every((match, i) => sameMatch(match, b[i])));
+}
+
+function sameMatch(a: Match, b: Match | undefined): boolean {
+  if (a.kind === 'statistic' && b?.kind === 'statistic' && a.mode === 'random' && b.mode === 'random') {
+    return a.negated === b.negated && sameProbability(a.probability, b.probability);
+  }
+  return sameData(a, b);
 }
 
 function sameTarget(a: Rule['target'], b: Rule['target']): boolean {

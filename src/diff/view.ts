@@ -23,11 +23,21 @@ export interface TableView {
   readonly reachable: ReadonlySet<string>;
 }
 
+const views = new WeakMap<Ruleset, View>();
+
 /**
  * Tables that were read in pieces come together; of a chain that is there twice the rules follow each other. Chains
- * whose rules are those of `other` are taken from it.
+ * whose rules are those of `other` are taken from it. Made once for a ruleset, which many ask for.
  */
 export function viewOf(ruleset: Ruleset, other?: View): View {
+  const known = views.get(ruleset);
+  if (known !== undefined) return known;
+  const view = makeView(ruleset, other);
+  views.set(ruleset, view);
+  return view;
+}
+
+function makeView(ruleset: Ruleset, other: View | undefined): View {
   const tables = new Map<string, Map<string, Chain>>();
   for (const table of ruleset.tables) {
     const chains = tables.get(table.name) ?? new Map<string, Chain>();

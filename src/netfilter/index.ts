@@ -4,6 +4,7 @@ export { applyRestore } from './apply.ts';
 export type { TextFormat } from './detect.ts';
 export { describeFormat, detectFormat } from './detect.ts';
 export type { Match, Target } from './extensions/index.ts';
+export { sameProbability } from './extensions/statistic.ts';
 export type { Backend } from './header-comment.ts';
 export type { InterfaceAddresses, IpAddr, IpAddrProblem } from './ip-addr.ts';
 export { parseIpAddr } from './ip-addr.ts';

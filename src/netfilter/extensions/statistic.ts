@@ -80,6 +80,11 @@ function kernelProbability(probability: number): number {
   return Math.round(probability * FULL);
 }
 
+/** Whether the kernel cannot tell the two apart. */
+export function sameProbability(a: number, b: number): boolean {
+  return a === b || kernelProbability(a) === kernelProbability(b);
+}
+
 /** What texts of probabilities come to: one match for all rules that have the same. */
 const parsedTexts = new Map<string, StatisticMatch>();
 
