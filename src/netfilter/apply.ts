@@ -9,7 +9,8 @@ import { escapeText } from '../escape.ts';
 import { applyCommand } from './apply-command.ts';
 import type { DraftTable } from './apply-draft.ts';
 import { circleIn, declareChain, draftOf, emptyTable, finishDraft, isTableName } from './apply-draft.ts';
-import type { ParsedSave, TablePlace } from './parse.ts';
+import type { ParsedSave } from './parse.ts';
+import type { TablePlace } from './parse-draft.ts';
 import type { ParseProblemCode } from './problems.ts';
 import type { Chain, Ruleset, Statement, Table } from './ruleset.ts';
 

@@ -30,8 +30,9 @@ export {
 export type { IpvsProblem, IpvsProblemCode } from './ipvs-problems.ts';
 export type { IpvsService, RealServer, VirtualServer } from './ipvs-types.ts';
 export { type KnownChains, newKnownChains } from './known-chains.ts';
-export type { ParsedSave, ParseOptions, TablePlace } from './parse.ts';
+export type { ParsedSave, ParseOptions } from './parse.ts';
 export { parseIptablesSave } from './parse.ts';
+export type { TablePlace } from './parse-draft.ts';
 export { withPlainSpelling } from './plain-spelling.ts';
 export { printRestore, restoreLine } from './print-restore.ts';
 export { canonicalRule, printSave, saveLine } from './print-save.ts';

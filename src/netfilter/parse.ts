@@ -6,12 +6,23 @@
 import type { TextFormat } from './detect.ts';
 import { detectFormat } from './detect.ts';
 import { readHeader } from './header-comment.ts';
-import { type KnownChains, type KnownTableReader, readerOf } from './known-chains.ts';
+import type { KnownChains } from './known-chains.ts';
+import {
+  type ChainDraft,
+  finishTable,
+  leaveChain,
+  noteFamily,
+  openTable,
+  type ParseState,
+  ruleChain,
+  type TableDraft,
+  type TablePlace,
+} from './parse-draft.ts';
 import { keepWords, parseCounters, parseRule } from './parse-rule.ts';
-import type { ParseProblem, Problems } from './problems.ts';
+import { endRun, isOfRun, startRun } from './parse-runs.ts';
+import type { ParseProblem } from './problems.ts';
 import { newProblems, refuse, report, summarize } from './problems.ts';
-import type { Chain, Command, Counters, Family, Rule, Ruleset, Statement, Table } from './ruleset.ts';
-import type { Words } from './words.ts';
+import type { Command, Counters, Family, Ruleset, Statement } from './ruleset.ts';
 import { keptWord, newWords, readWords } from './words.ts';
 
 export interface ParsedSave {
@@ -22,17 +33,6 @@ export interface ParsedSave {
   readonly format: TextFormat;
   /** With `keepOrder`, of each table of the ruleset: where it stands in the text. */
   readonly places?: readonly TablePlace[];
-}
-
-/** Lines of one table of restore input; they count from 1. */
-export interface TablePlace {
-  readonly line: number;
-  /** The line of its COMMIT; undefined where it has none. */
-  readonly commit: number | undefined;
-  /** Of each statement. */
-  readonly statements: readonly number[];
-  /** Chains whose first chain line stands behind rules or commands. */
-  readonly declaredLate: ReadonlySet<string>;
 }
 
 export interface ParseOptions {
@@ -47,57 +47,6 @@ export interface ParseOptions {
   readonly known?: KnownChains;
 }
 
-type ChainDraft = { -readonly [K in keyof Chain]: Chain[K] } & { rules: Rule[] };
-
-type PlaceDraft = { -readonly [K in keyof TablePlace]: TablePlace[K] } & {
-  statements: number[];
-  declaredLate: Set<string>;
-};
-
-interface TableDraft {
-  readonly name: string;
-  readonly chains: Map<string, ChainDraft>;
-  /** Those that chain lines declare, in their order, which is that of their rules in a save as well. */
-  readonly declared: ChainDraft[];
-  /** Place among them of the one whose rules are expected next. */
-  next: number;
-  readonly known: KnownTableReader | undefined;
-  hasRules: boolean;
-  readonly commands: Command[];
-  readonly statements: Statement[] | undefined;
-  readonly place: PlaceDraft;
-}
-
-/** `-A` lines of one chain, one behind the other, which started when the chain had no rules. */
-interface Run {
-  readonly chain: ChainDraft;
-  readonly start: number;
-  /** The line that it starts on, and how many problems there were before it. */
-  readonly line: number;
-  readonly problems: number;
-}
-
-interface State {
-  readonly text: string;
-  readonly keepOrder: boolean;
-  readonly words: Words;
-  readonly tables: TableDraft[];
-  readonly tableNames: Set<string>;
-  /** There are more tables than are read. */
-  isFull: boolean;
-  table: TableDraft | undefined;
-  chain: ChainDraft | undefined;
-  /** Rules of `chain` that are not in its list yet, which so gets its right length at once; `count` of them count. */
-  readonly rules: Rule[];
-  count: number;
-  readonly known: KnownChains | undefined;
-  run: Run | undefined;
-  readonly problems: Problems;
-  sawIPv4: boolean;
-  sawIPv6: boolean;
-  headerFamily: Family | undefined;
-}
-
 /**
  * Reads a dump. Never throws. Rules before any `*table` line come back under a table with the name ''
  * (problem `no-table-header`); a table that is given twice comes back twice (`duplicate-table`); a table
@@ -105,7 +54,7 @@ interface State {
  * ruleset and the error `not-iptables-save`, which names the kind and the command to use instead.
  */
 export function parseIptablesSave(text: string, options: ParseOptions = {}): ParsedSave {
-  const state: State = {
+  const state: ParseState = {
     text,
     keepOrder: options.keepOrder ?? false,
     words: newWords(),
@@ -140,24 +89,12 @@ export function parseIptablesSave(text: string, options: ParseOptions = {}): Par
   };
 }
 
-function familyOf(state: State): Family {
+function familyOf(state: ParseState): Family {
   if (state.sawIPv4 || state.sawIPv6) return state.sawIPv6 ? 'ipv6' : 'ipv4';
   return /icmp6-|-p (?:ipv6-icmp|icmpv6)|--mask ffff:|--to-destination \[/.test(state.text) ? 'ipv6' : 'ipv4';
 }
 
-function finishTable(draft: TableDraft): Table {
-  return {
-    name: draft.name,
-    chains: [...draft.chains.values()],
-    ...(draft.commands.length > 0 && { commands: draft.commands }),
-    ...(draft.statements !== undefined && { statements: draft.statements }),
-  };
-}
-
-const APPEND = '-A ';
-
 const TAB = 9;
-const LINE_FEED = 10;
 const RETURN = 13;
 const BLANK = 32;
 const HASH = 35;
@@ -167,7 +104,7 @@ const COLON = 58;
 const GREATER = 62;
 const BRACKET = 91;
 
-function readLines(state: State): void {
+function readLines(state: ParseState): void {
   const { text } = state;
   let pos = text.charCodeAt(0) === 0xfeff ? 1 : 0;
   while (pos < text.length && !state.isFull) {
@@ -202,74 +139,8 @@ function readLines(state: State): void {
   endTable(state, 'the text ends');
 }
 
-function isOfRun({ run, text }: State, pos: number): boolean {
-  return run !== undefined && isAppendTo(text, pos, run.chain.name);
-}
-
-function isAppendTo(text: string, pos: number, chain: string): boolean {
-  const behind = pos + APPEND.length + chain.length;
-  // Its last character is asked for first: most chains begin alike.
-  return (
-    text.charCodeAt(behind) === BLANK &&
-    text.charCodeAt(behind - 1) === chain.charCodeAt(chain.length - 1) &&
-    text.startsWith(APPEND, pos) &&
-    text.startsWith(chain, pos + APPEND.length)
-  );
-}
-
-/**
- * Where lines of another chain begin, or of none: notes those before as known, and takes the rules of these from
- * those that are known, if they are the same characters. Returns where reading goes on, `pos` if nothing was taken.
- */
-function startRun(state: State, pos: number): number {
-  const { text, table } = state;
-  endRun(state, pos);
-  if (table?.known === undefined || !text.startsWith(APPEND, pos)) return pos;
-  const chain = chainAppendedTo(table, text, pos);
-  if (chain === undefined || chain.declared === false || chain.rules.length > 0) return pos;
-  const same = table.known.find(chain.name, text, pos);
-  if (same !== undefined && !isAppendTo(text, pos + same.text.length, chain.name)) {
-    for (const rule of same.rules) noteFamily(state, rule);
-    chain.rules = same.rules;
-    state.problems.line += same.lines;
-    return pos + same.text.length;
-  }
-  state.chain = chain;
-  state.run = { chain, start: pos, line: state.problems.line, problems: state.problems.total };
-  return pos;
-}
-
-/** Chains without rules may stand between two that have some. */
-const LOOKED_AT = 8;
-
-function chainAppendedTo(table: TableDraft, text: string, pos: number): ChainDraft | undefined {
-  const { declared, next } = table;
-  for (let place = next; place < next + LOOKED_AT; place++) {
-    const chain = declared[place];
-    if (chain === undefined) break;
-    if (!isAppendTo(text, pos, chain.name)) continue;
-    table.next = place + 1;
-    return chain;
-  }
-  const start = pos + APPEND.length;
-  const blank = text.indexOf(' ', start);
-  return blank < 0 ? undefined : table.chains.get(text.slice(start, blank));
-}
-
-/** Nothing is kept of lines that are worth a message. */
-function endRun(state: State, end: number): void {
-  const { run, table, text, problems } = state;
-  state.run = undefined;
-  leaveChain(state);
-  if (run === undefined || table?.known === undefined) return;
-  if (problems.total > run.problems || text.charCodeAt(end - 1) !== LINE_FEED) return;
-  const { rules, name } = run.chain;
-  const lines = problems.line - run.line;
-  table.known.add({ name, text: text.slice(run.start, end), lines, rules });
-}
-
 /** Reads one line; returns where it ended, which is later than `end` if a quoted text runs over its end. */
-function readLine(state: State, start: number, end: number, code: number): number {
+function readLine(state: ParseState, start: number, end: number, code: number): number {
   switch (code) {
     case HASH:
       state.headerFamily = readHeader(state.problems, state.text.slice(start, end), state.headerFamily);
@@ -297,7 +168,7 @@ function readLine(state: State, start: number, end: number, code: number): numbe
   }
 }
 
-function startTable(state: State, name: string): void {
+function startTable(state: ParseState, name: string): void {
   endTable(state, `the table ${name} begins`);
   if (name === '') {
     report(state.problems, 'unreadable-line', 'warning', 'a table line without a name');
@@ -309,43 +180,7 @@ function startTable(state: State, name: string): void {
   openTable(state, name);
 }
 
-/** Five are all that there are; pieces of one may follow each other. */
-const MOST_TABLES = 1000;
-
-function openTable(state: State, name: string): TableDraft {
-  leaveChain(state);
-  if (state.tables.length === MOST_TABLES) {
-    const message = `more than ${MOST_TABLES} tables in one dump; the rest was not read`;
-    report(state.problems, 'input-limit', 'error', message);
-    state.isFull = true;
-  }
-  const statements = state.keepOrder ? [] : undefined;
-  const place = {
-    line: state.problems.line,
-    commit: undefined,
-    statements: [],
-    declaredLate: new Set<string>(),
-  };
-  const isFirst = name !== '' && !state.tableNames.has(name);
-  state.tableNames.add(name);
-  const known = state.known !== undefined && isFirst ? readerOf(state.known, name) : undefined;
-  const table: TableDraft = {
-    name,
-    chains: new Map(),
-    declared: [],
-    next: 0,
-    known,
-    hasRules: false,
-    commands: [],
-    statements,
-    place,
-  };
-  state.tables.push(table);
-  state.table = table;
-  return table;
-}
-
-function commit(state: State): void {
+function commit(state: ParseState): void {
   if (state.table === undefined)
     report(state.problems, 'unreadable-line', 'warning', 'COMMIT without a table');
   else state.table.place.commit = state.problems.line;
@@ -353,7 +188,7 @@ function commit(state: State): void {
   state.table = undefined;
 }
 
-function endTable(state: State, what: string): void {
+function endTable(state: ParseState, what: string): void {
   const { table } = state;
   if (table !== undefined && table.name !== '') {
     const message = `the table ${table.name} (line ${table.place.line}) has no COMMIT before ${what}`;
@@ -364,7 +199,7 @@ function endTable(state: State, what: string): void {
 }
 
 /** The table of a rule that stands in none: excerpts, made with grep or cut from the middle. */
-function currentTable(state: State): TableDraft {
+function currentTable(state: ParseState): TableDraft {
   if (state.table !== undefined) return state.table;
   const help = 'take the whole output of iptables-save: a rule means nothing without its table';
   report(state.problems, 'no-table-header', 'error', 'rules without a *table line before them', help);
@@ -372,13 +207,13 @@ function currentTable(state: State): TableDraft {
 }
 
 /** Of an excerpt without table lines: chain lines behind rules begin another table, for a save prints them first. */
-function tableOfChain(state: State): TableDraft {
+function tableOfChain(state: ParseState): TableDraft {
   const table = currentTable(state);
   return table.name === '' && table.hasRules ? openTable(state, '') : table;
 }
 
 /** `:NAME POLICY [packets:bytes]`; old versions print no counters, and neither do people. */
-function chainLine(state: State, start: number, end: number): void {
+function chainLine(state: ParseState, start: number, end: number): void {
   const { words } = state;
   if (plainChainLine(state, start, end)) return;
   readWords(state.text, start, end, words);
@@ -419,7 +254,7 @@ function chainLine(state: State, start: number, end: number): void {
 const NEW_CHAIN = ' - [0:0]';
 
 /** Nearly all chain lines of a large dump: a chain without counters that was not there before. */
-function plainChainLine(state: State, start: number, end: number): boolean {
+function plainChainLine(state: ParseState, start: number, end: number): boolean {
   const { text, table } = state;
   const nameEnd = end - NEW_CHAIN.length;
   if (table === undefined || table.name === '' || table.place.statements.length > 0) return false;
@@ -436,7 +271,7 @@ function nonZero(counters: Counters | undefined): Counters | undefined {
   return counters === undefined || (counters.packets === 0n && counters.bytes === 0n) ? undefined : counters;
 }
 
-function ruleOrCommand(state: State, start: number, end: number, hasCounters: boolean): number {
+function ruleOrCommand(state: ParseState, start: number, end: number, hasCounters: boolean): number {
   const { words } = state;
   const read = readWords(state.text, start, end, words);
   const at = hasCounters ? 1 : 0;
@@ -461,7 +296,7 @@ function leadingCounters(word: string): Counters | undefined {
   return word.endsWith(']') ? parseCounters(word.slice(1, colon), word.slice(colon + 1, -1)) : undefined;
 }
 
-function appendRule(state: State, at: number, counters: Counters | undefined): void {
+function appendRule(state: ParseState, at: number, counters: Counters | undefined): void {
   const { words } = state;
   const table = currentTable(state);
   const name = words.texts[at] ?? '';
@@ -492,49 +327,17 @@ function appendRule(state: State, at: number, counters: Counters | undefined): v
   }
 }
 
-/** Puts the rules that were read into the list of their chain. */
-function leaveChain(state: State): void {
-  const { chain, rules, count } = state;
-  state.chain = undefined;
-  state.count = 0;
-  if (chain === undefined || count === 0) return;
-  const added = rules.slice(0, count);
-  if (chain.rules.length === 0) chain.rules = added;
-  else for (const rule of added) chain.rules.push(rule);
-}
-
-function ruleChain(state: State, table: TableDraft, name: string): ChainDraft {
-  const before = table.chains.get(name);
-  if (before !== undefined) {
-    // What is known stays as it is.
-    if (before.rules.length > 0 && table.known?.owns(name, before.rules)) before.rules = [...before.rules];
-    return before;
-  }
-  const chain: ChainDraft = { name, policy: undefined, declared: false, rules: [] };
-  table.chains.set(name, chain);
-  if (table.name !== '')
-    report(state.problems, 'undeclared-chain', 'warning', `no line declares the chain ${name}`);
-  return chain;
-}
-
-function addStatement(state: State, table: TableDraft, statement: Statement): void {
+function addStatement(state: ParseState, table: TableDraft, statement: Statement): void {
   if (table.statements === undefined) return;
   table.statements.push(statement);
   table.place.statements.push(state.problems.line);
-}
-
-function noteFamily(state: State, rule: Rule): void {
-  const address = rule.source?.address ?? rule.destination?.address;
-  if (address === undefined) return;
-  if (address.includes(':')) state.sawIPv6 = true;
-  else if (address.includes('.')) state.sawIPv4 = true;
 }
 
 const COMMANDS =
   /^-[IDRXNPFZE]$|^--(?:insert|delete|replace|delete-chain|new-chain|policy|flush|zero|rename-chain)$/;
 
 /** What restore input may hold besides chain lines and `-A`: kept word by word, and declared chains noted. */
-function restoreCommand(state: State, command: string, start: number, end: number): void {
+function restoreCommand(state: ParseState, command: string, start: number, end: number): void {
   const { words } = state;
   if (words.quoted[0] === 1 || !COMMANDS.test(command)) {
     unreadable(state, start, end);
@@ -559,7 +362,7 @@ function restoreCommand(state: State, command: string, start: number, end: numbe
   );
 }
 
-function unreadable(state: State, start: number, end: number): void {
+function unreadable(state: ParseState, start: number, end: number): void {
   const text = state.text.slice(start, Math.min(end, start + 80)).trimEnd();
   if (text === '') return;
   const more = end > start + 80 ? '…' : '';
