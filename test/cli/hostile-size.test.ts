@@ -466,7 +466,7 @@ const DUMPS: readonly (readonly [string, readonly Part[], string, string])[] = [
     'tables',
     [NAT, 'COMMIT\n', ['*nat\nCOMMIT\n', 0.2 * MEGA]],
     '',
-    'a.txt: error: the table nat of ipv4 was given already\n  help: the files of one side are one node: give each table once, or once for each back end\n',
+    'a.txt:1: error: more than 1000 outputs of iptables in one text\n',
   ],
   [
     'escapes',
