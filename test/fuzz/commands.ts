@@ -1,4 +1,5 @@
 /** kp-compile and kp-diff as a whole: whatever their inputs and flags, they answer or say what is wrong. */
+import { spawnSync } from 'node:child_process';
 import { mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { Command, CommanderError } from 'commander';
@@ -21,7 +22,7 @@ import { schemaErrors } from '../support/json-schema.ts';
 import { type Run, run, runDiff } from '../support/run.ts';
 import { temporaryFolder } from '../support/temporary.ts';
 import type { FuzzTarget, Round } from './engine.ts';
-import { check, readAll, root, saved } from './laws.ts';
+import { check, filesIn, readAll, root, saved } from './laws.ts';
 import {
   ADDRESS_PIECES,
   CONFIGURATION_PIECES,
@@ -234,6 +235,7 @@ const DUMPS = [
   fixture('snapshots', 'dual-stack', '1.36', 'rules.v6'),
   fixture('snapshots', 'hello1', '1.36', 'restore.v4'),
   bothFamilies('dual-stack', '1.28'),
+  fixture('test', 'diff', 'dumps', 'hello1-1.23-listing.txt'),
 ];
 
 /** Two dumps of a node, one or both of them changed. */
@@ -242,6 +244,7 @@ async function diffDumps(input: Buffer, round: Round): Promise<boolean> {
   const [expected, actual] = round.below(2) === 0 ? [other, input] : [input, other];
   writeFileSync(at('expected.save'), expected);
   writeFileSync(at('actual.save'), actual);
+  if (round.below(4) === 0) await diff(['--inventory', at('actual.save')]);
   const self = await jsonOf(['--expected', at('actual.save'), '--actual', at('actual.save')]);
   if (self.report !== undefined) checkMended(self, 'differs from itself');
   return compareBoth([at('expected.save')], [at('actual.save')], round);
@@ -255,8 +258,7 @@ async function diffManifests(input: Buffer, round: Round): Promise<boolean> {
   writeFileSync(at('cluster.yaml'), way === 0 ? round.seed : input);
   writeFileSync(at('actual.save'), way < 2 ? round.mutate(dump, RULE_PIECES) : dump);
   if (round.below(8) === 0) {
-    const output = round.below(2) === 0 ? 'json' : 'text';
-    await diff([at('cluster.yaml'), '--upgrade', '1.24..1.36', '--output', output, '-v']);
+    await diff([at('cluster.yaml'), '--upgrade', '1.24..1.36', '-v']);
   }
   const sides = [[at('cluster.yaml')], [at('actual.save')]] as const;
   const [expected, actual] = round.below(4) === 0 ? sides.toReversed() : sides;
@@ -345,6 +347,47 @@ async function compileConfigured(input: Buffer): Promise<boolean> {
   return code === 0;
 }
 
+const COMPILED: readonly (readonly string[])[] = [
+  ['--format', 'restore', '-v'],
+  ['--emit', 'script'],
+  ['--emit', 'script', '--proxy-mode', 'ipvs'],
+  ['--emit', 'ipset', '--proxy-mode', 'ipvs'],
+  ['--emit', 'ipvsadm', '--proxy-mode', 'ipvs'],
+  ['--emit', 'addr', '--proxy-mode', 'ipvs'],
+  ['--strict', '--last-wins', '--kube-version', '1.19'],
+  ['--interface', 'eth0=192.168.0.2/24,fd00::2/64', '--nodeport-addresses', '192.168.0.0/16,fd00::/16'],
+];
+const INVENTED = [
+  '--service-cidr',
+  '10.96.0.0/12,fd00:1::/108',
+  '--assume-ready',
+  '--cluster-cidr',
+  '10.244.0.0/16',
+];
+
+/** kp-compile on manifests: all or nothing, and nothing in it that another program would take for more than data. */
+async function compileManifests(input: Buffer, round: Round): Promise<boolean> {
+  writeFileSync(at('cluster.yaml'), input);
+  const options = COMPILED[round.below(COMPILED.length)] ?? [];
+  const { code, stdout } = await kpCompile([
+    ...[at('cluster.yaml'), '--node', 'node-a', ...options],
+    ...(round.below(2) === 0 ? INVENTED : []),
+    ...(round.below(2) === 0 ? ['--keep-going'] : []),
+  ]);
+  check(code !== 2 || stdout === '', 'something is printed with exit code 2');
+  if (stdout === '') return false;
+  if (options.includes('script')) {
+    const shell = round.below(4) === 0 ? spawnSync('sh', ['-n'], { input: stdout }) : undefined;
+    check(shell === undefined || shell.status === 0, `no script: ${shell?.stderr}`);
+    check(/^[\x20-\x7e\n]*$/.test(stdout.replace(/^#.*/gm, '')), 'a script that is more than ASCII');
+  } else if (!options.includes('--emit')) check(RULES.test(stdout), 'what is printed is no rules');
+  else check(EMITTED_LINES.test(stdout), 'what is printed is no input of these tools');
+  return true;
+}
+
+const EMITTED_LINES =
+  /^(?:#[^\n]*\n|(?:create|add) [A-Z0-9-]+ [\x21-\x7e ]+\n|-[Aa] -[tu] [\x21-\x7e ]+\n|-[Aa] --sctp-service [\x21-\x7e ]+\n|(?:link add|addr replace) [\x21-\x7e ]+\n)*$/;
+
 const objects = (await readAll(CLUSTER, fixture('fixtures', 'dual-stack', 'cluster.yaml'))).objects;
 
 /** Words of a command line: understood, or refused in plain words. */
@@ -402,6 +445,12 @@ export const COMMANDS: readonly FuzzTarget[] = [
     seeds: CONFIGURATIONS,
     pieces: CONFIGURATION_PIECES,
     run: compileConfigured,
+  },
+  {
+    name: 'kp-compile',
+    seeds: filesIn('fixtures', 'cluster.yaml'),
+    pieces: YAML_PIECES,
+    run: compileManifests,
   },
   { name: 'flags', seeds: FLAGS, pieces: FLAG_PIECES, run: (input) => readFlags(input) },
   { name: 'kp-diff: two dumps', seeds: DUMPS, pieces: RULE_PIECES, run: diffDumps },

@@ -4,6 +4,7 @@ import {
   applyRestore,
   canonicalRule,
   isWritable,
+  parseIpAddr,
   parseIpset,
   parseIptablesSave,
   parseIpvsadm,
@@ -79,6 +80,11 @@ test('what iptables-restore would complain of is one line, whatever names it quo
   const input = parseIptablesSave('*filter\n-A "X\nY" -j DROP\nCOMMIT\n', { keepOrder: true });
   const applied = applyRestore({ family: 'ipv4', tables: [] }, input);
   expect('error' in applied && applied.error).toBe('No chain/target/match by that name: X\\x0aY');
+});
+
+test('what is wrong with the JSON of ip addr is one line, though it quotes the input', () => {
+  const [problem] = parseIpAddr('[\n{"ifname":"eth0"\n,,').problems;
+  expect(problem?.message).toMatch(/^not the output of ip -j addr\P{Cc}*$/u);
 });
 
 test.each([

@@ -78,7 +78,7 @@ const OURS = new Set([
 ]);
 
 /** Options that nobody knows are kept as words, and may mean something else behind other options. */
-function hasOnlyKnownOptions({ tables }: Ruleset): boolean {
+export function hasOnlyKnownOptions({ tables }: Ruleset): boolean {
   return tables.every(({ chains }) =>
     chains.every(({ rules }) =>
       rules.every(

@@ -1,6 +1,7 @@
 /** What is fuzzed: each reader and parser, with the laws that hold for it whatever comes in. */
 import { gzipSync } from 'node:zlib';
 import { compile } from '../../src/compile/index.ts';
+import type { Diagnostic } from '../../src/diagnostics.ts';
 import {
   clusterCollector,
   isReadKind,
@@ -26,7 +27,16 @@ import {
 import { tar } from '../load/tar-support.ts';
 import { COMMANDS } from './commands.ts';
 import type { FuzzTarget, Round } from './engine.ts';
-import { check, filesIn, readAll, saved, stableObjects, stableSave, text } from './laws.ts';
+import {
+  check,
+  filesIn,
+  hasOnlyKnownOptions,
+  readAll,
+  saved,
+  stableObjects,
+  stableSave,
+  text,
+} from './laws.ts';
 import {
   ADDRESS_PIECES,
   IPSET_PIECES,
@@ -100,8 +110,8 @@ const asSeeds = (...texts: string[]): Buffer[] => texts.map((each) => Buffer.fro
 /** All of kp-compile behind the reading: whatever the objects say, the rules are rules. */
 async function compileAll(input: Buffer): Promise<boolean> {
   let problems = 0;
-  const count = (): void => {
-    problems++;
+  const count = ({ severity }: Diagnostic): void => {
+    if (severity === 'error') problems++;
   };
   const collector = clusterCollector(count, (each) => parseYaml(each, DEFAULT_LIMITS)[0], {
     lastWins: true,
@@ -214,7 +224,7 @@ function restoresWhole(input: Buffer, { seed }: Round): boolean {
       continue;
     }
     stableSave({ ruleset: applied.ruleset, problems: [] });
-    if (noflush) continue;
+    if (noflush || !hasOnlyKnownOptions(applied.ruleset)) continue;
     const again = applyRestore(
       applied.ruleset,
       parseIptablesSave(saved(applied.ruleset), { family: before.family, keepOrder: true }),
