@@ -76,6 +76,7 @@ function readJsonDocument(reading: Reading, range: Range, start: number): void {
       offset: problem?.code === 'json-syntax' ? problem.offset : failure.offset,
       range: { start: from, end: range.end },
       format: 'json',
+      help: failure.limit ? 'raise --max-depth, if there is reason to' : undefined,
     });
   }
 }
@@ -267,6 +268,7 @@ function tooLong(reading: Reading, range: Range, format: Origin['format']): bool
     offset: range.start,
     range,
     format,
+    help: `raise --max-${format}-bytes, if there is reason to`,
   });
   return true;
 }

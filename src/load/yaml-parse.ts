@@ -197,7 +197,8 @@ function fromException(error: YAMLException, text: string, limits: LoadLimits): 
     );
   }
   if (reason.startsWith('nesting exceeded')) {
-    return new YamlProblem('input-limit', index, `nested deeper than ${limits.maxDepth} levels`);
+    const message = `nested deeper than ${limits.maxDepth} levels`;
+    return new YamlProblem('input-limit', index, message, 'raise --max-depth, if there is reason to');
   }
   if (reason.startsWith('merge keys exceeded')) {
     return tooManyNodes(index, 'merge keys (<<) copy', limits.maxExpandedNodes);

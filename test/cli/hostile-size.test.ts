@@ -72,31 +72,31 @@ const OBJECTS: readonly Hostile[] = [
     'a plain scalar',
     'a.yaml',
     [SERVICE, '  clusterIP: ', LETTERS, '\n'],
-    "a.yaml:1:1: error: one object's text is 100000088 bytes long; at most 16777216 are read\n",
+    "a.yaml:1:1: error: one object's text is 100000088 bytes long; at most 16777216 are read\n  help: raise --max-yaml-bytes, if there is reason to\n",
   ],
   [
     'a scalar in double quotes',
     'a.yaml',
     [SERVICE, '  clusterIP: "', LETTERS, '"\n'],
-    "a.yaml:1:1: error: one object's text is 100000090 bytes long; at most 16777216 are read\n",
+    "a.yaml:1:1: error: one object's text is 100000090 bytes long; at most 16777216 are read\n  help: raise --max-yaml-bytes, if there is reason to\n",
   ],
   [
     'a block scalar',
     'a.yaml',
     [SERVICE, '  clusterIP: |\n    ', LETTERS, '\n'],
-    "a.yaml:1:1: error: one object's text is 100000094 bytes long; at most 16777216 are read\n",
+    "a.yaml:1:1: error: one object's text is 100000094 bytes long; at most 16777216 are read\n  help: raise --max-yaml-bytes, if there is reason to\n",
   ],
   [
     'a key',
     'a.yaml',
     [SERVICE, '  ', LETTERS, ': 1\n'],
-    "a.yaml:1:1: error: one object's text is 100000080 bytes long; at most 16777216 are read\n",
+    "a.yaml:1:1: error: one object's text is 100000080 bytes long; at most 16777216 are read\n  help: raise --max-yaml-bytes, if there is reason to\n",
   ],
   [
     'a name',
     'a.yaml',
     ['apiVersion: v1\nkind: Service\nmetadata:\n  name: ', LETTERS, '\n'],
-    "a.yaml:1:1: error: one object's text is 100000048 bytes long; at most 16777216 are read\n",
+    "a.yaml:1:1: error: one object's text is 100000048 bytes long; at most 16777216 are read\n  help: raise --max-yaml-bytes, if there is reason to\n",
   ],
   [
     'a name in an item of a List',
@@ -105,13 +105,13 @@ const OBJECTS: readonly Hostile[] = [
       'apiVersion: v1\nkind: List\nitems:\n- apiVersion: v1\n  kind: Service\n  metadata:\n    name: ',
       ['a', 20 * MEGA],
     ],
-    "a.yaml:4:1: error: one object's text is 20000055 bytes long; at most 16777216 are read\n",
+    "a.yaml:4:1: error: one object's text is 20000055 bytes long; at most 16777216 are read\n  help: raise --max-yaml-bytes, if there is reason to\n",
   ],
   [
     'a comment',
     'a.yaml',
     ['# ', ['a', 20 * MEGA], '\n'],
-    "a.yaml:1:1: error: one object's text is 20000003 bytes long; at most 16777216 are read\n",
+    "a.yaml:1:1: error: one object's text is 20000003 bytes long; at most 16777216 are read\n  help: raise --max-yaml-bytes, if there is reason to\n",
   ],
   [
     'escapes, below the limit of bytes',
@@ -135,19 +135,19 @@ const OBJECTS: readonly Hostile[] = [
     'a string in JSON',
     'a.json',
     [JSON_SERVICE, '"clusterIP":"', LETTERS, '"}}'],
-    "a.json:1:1: error: one object's text is 100000105 bytes long; at most 67108864 are read\n",
+    "a.json:1:1: error: one object's text is 100000105 bytes long; at most 67108864 are read\n  help: raise --max-json-bytes, if there is reason to\n",
   ],
   [
     'a key in JSON',
     'a.json',
     [JSON_SERVICE, '"', LETTERS, '":1}}'],
-    "a.json:1:1: error: one object's text is 100000095 bytes long; at most 67108864 are read\n",
+    "a.json:1:1: error: one object's text is 100000095 bytes long; at most 67108864 are read\n  help: raise --max-json-bytes, if there is reason to\n",
   ],
   [
     'a name in JSON',
     'a.json',
     ['{"apiVersion":"v1","kind":"Service","metadata":{"name":"', LETTERS, '"}}'],
-    "a.json:1:1: error: one object's text is 100000059 bytes long; at most 67108864 are read\n",
+    "a.json:1:1: error: one object's text is 100000059 bytes long; at most 67108864 are read\n  help: raise --max-json-bytes, if there is reason to\n",
   ],
   [
     'a string in JSON that does not end',
@@ -190,7 +190,7 @@ const OBJECTS: readonly Hostile[] = [
     'brackets in JSON',
     'a.json',
     [['[', 20 * MEGA]],
-    'a.json:1:501: error: nested deeper than 500 levels; this value and what follows it were not read\n',
+    'a.json:1:501: error: nested deeper than 500 levels; this value and what follows it were not read\n  help: raise --max-depth, if there is reason to\n',
   ],
   [
     'an alias bomb',
@@ -208,7 +208,7 @@ const OBJECTS: readonly Hostile[] = [
     'a list',
     'a.yaml',
     [SERVICE, '  externalIPs: [', ['1,', 10 * MEGA], '1]\n'],
-    "a.yaml:1:1: error: one object's text is 20000093 bytes long; at most 16777216 are read\n",
+    "a.yaml:1:1: error: one object's text is 20000093 bytes long; at most 16777216 are read\n  help: raise --max-yaml-bytes, if there is reason to\n",
   ],
   [
     'a list, below the limit of bytes',
@@ -282,7 +282,7 @@ const OBJECTS: readonly Hostile[] = [
     'UTF-16',
     'a.yaml',
     [new Uint8Array([0xff, 0xfe]), ['a\0', 20 * MEGA]],
-    "a.yaml:1:1: error: one object's text is 20000000 bytes long; at most 16777216 are read\n",
+    "a.yaml:1:1: error: one object's text is 20000000 bytes long; at most 16777216 are read\n  help: raise --max-yaml-bytes, if there is reason to\n",
   ],
 ];
 
@@ -579,7 +579,7 @@ describe.skipIf(!isBuilt)('files that options name: kp-compile ends with 2 and w
       'a text',
       '--config',
       [LETTERS],
-      "a.txt: error: no KubeProxyConfiguration in this file\na.txt:1:1: error: one object's text is 100000000 bytes long; at most 16777216 are read\n",
+      "a.txt: error: no KubeProxyConfiguration in this file\na.txt:1:1: error: one object's text is 100000000 bytes long; at most 16777216 are read\n  help: raise --max-yaml-bytes, if there is reason to\n",
     ],
   ])('%s (%s)', async (_title, option, parts, says) => {
     const own = join(folder, 'own');

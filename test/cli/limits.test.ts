@@ -66,14 +66,14 @@ const CASES: readonly (readonly [string, string, string, string | Uint8Array, st
     '20',
     'a.json',
     serviceJson('web'),
-    "a.json:1:1: error: one object's text is 81 bytes long; at most 20 are read\n",
+    "a.json:1:1: error: one object's text is 81 bytes long; at most 20 are read\n  help: raise --max-json-bytes, if there is reason to\n",
   ],
   [
     '--max-yaml-bytes',
     '20',
     'a.yaml',
     WEB,
-    "a.yaml:1:1: error: one object's text is 68 bytes long; at most 20 are read\n",
+    "a.yaml:1:1: error: one object's text is 68 bytes long; at most 20 are read\n  help: raise --max-yaml-bytes, if there is reason to\n",
   ],
   [
     '--max-yaml-nodes',
@@ -89,13 +89,19 @@ const CASES: readonly (readonly [string, string, string, string | Uint8Array, st
     `kind: [${','.repeat(30)}]\n`,
     'a.yaml:1:1: error: lines, commas, colons and dashes may make more than 9 values out of this document\n  help: raise --max-yaml-nodes, if that is no alias bomb\n',
   ],
-  ['--max-depth', '3', 'a.yaml', 'kind: [[[x]]]\n', 'a.yaml:1:9: error: nested deeper than 3 levels\n'],
+  [
+    '--max-depth',
+    '3',
+    'a.yaml',
+    'kind: [[[x]]]\n',
+    'a.yaml:1:9: error: nested deeper than 3 levels\n  help: raise --max-depth, if there is reason to\n',
+  ],
   [
     '--max-depth',
     '3',
     'a.json',
     '{"kind":[[[1]]]}',
-    'a.json:1:11: error: nested deeper than 3 levels; this value and what follows it were not read\n',
+    'a.json:1:11: error: nested deeper than 3 levels; this value and what follows it were not read\n  help: raise --max-depth, if there is reason to\n',
   ],
   [
     '--max-errors',

@@ -39,31 +39,41 @@ describe('hostile input gets an error, soon:', () => {
       '10,000 brackets',
       'a.yaml',
       `a: ${'['.repeat(10_000)}`,
-      ['a.yaml:1:503: error: nested deeper than 500 levels'],
+      [
+        'a.yaml:1:503: error: nested deeper than 500 levels\n  help: raise --max-depth, if there is reason to',
+      ],
     ],
     [
       '10,000 dashes',
       'a.yaml',
       `${'- '.repeat(10_000)}a`,
-      ['a.yaml:1:1001: error: nested deeper than 500 levels'],
+      [
+        'a.yaml:1:1001: error: nested deeper than 500 levels\n  help: raise --max-depth, if there is reason to',
+      ],
     ],
     [
       '1,000 levels of block mappings',
       'a.yaml',
       Array.from({ length: 1000 }, (_, i) => `${' '.repeat(i)}a:\n`).join(''),
-      ['a.yaml:500:500: error: nested deeper than 500 levels'],
+      [
+        'a.yaml:500:500: error: nested deeper than 500 levels\n  help: raise --max-depth, if there is reason to',
+      ],
     ],
     [
       '10,000 objects in JSON',
       'a.json',
       `${'{"a":'.repeat(10_000)}1${'}'.repeat(10_000)}`,
-      ['a.json:1:2501: error: nested deeper than 500 levels; this value and what follows it were not read'],
+      [
+        'a.json:1:2501: error: nested deeper than 500 levels; this value and what follows it were not read\n  help: raise --max-depth, if there is reason to',
+      ],
     ],
     [
       '10,000 arrays in JSON, not named so',
       'a.txt',
       '['.repeat(10_000),
-      ['a.txt:1:501: error: nested deeper than 500 levels; this value and what follows it were not read'],
+      [
+        'a.txt:1:501: error: nested deeper than 500 levels; this value and what follows it were not read\n  help: raise --max-depth, if there is reason to',
+      ],
     ],
     [
       'bytes that are no text',
@@ -154,13 +164,13 @@ describe('the limits', () => {
     });
     expect(yaml.names).toEqual(['Service shop/a']);
     expect(yaml.messages).toEqual([
-      "a.yaml:1:1: error: one object's text is 227 bytes long; at most 100 are read",
+      "a.yaml:1:1: error: one object's text is 227 bytes long; at most 100 are read\n  help: raise --max-yaml-bytes, if there is reason to",
     ]);
     const items = `{"kind": "List", "apiVersion": "v1", "items": [{"d": "${long}"}, {"apiVersion": "v1", "kind": "A"}]}`;
     const json = await loadText('a.json', items, { limits });
     expect(json.names).toEqual(['A ?']);
     expect(json.messages).toEqual([
-      "a.json:1:48: error: one object's text is 209 bytes long; at most 100 are read",
+      "a.json:1:48: error: one object's text is 209 bytes long; at most 100 are read\n  help: raise --max-json-bytes, if there is reason to",
     ]);
   });
 
