@@ -2,13 +2,8 @@
 export { escapeText } from '../escape.ts';
 export type { LoadedObject } from './flatten.ts';
 export { DEFAULT_LIMITS, LONGEST_TEXT, type LoadLimits } from './limits.ts';
-export {
-  type LoadOptions,
-  type LoadSummary,
-  loadObjects,
-  type ObjectSink,
-  type ReadingPlace,
-} from './load-objects.ts';
+export { type LoadSummary, loadObjects } from './load-objects.ts';
+export type { LoadOptions, ObjectSink, ReadingPlace } from './load-run.ts';
 export { locate } from './locate.ts';
 export { readWhole, textOf, type WholeInput, type WholeText } from './read-whole.ts';
 export { compareDiagnostics, type Locate, renderDiagnostic } from './render.ts';
