@@ -8,7 +8,7 @@ import {
   sliceManifest,
   told,
 } from '../../test/kube/support.ts';
-import { isReadKind } from './cluster.ts';
+import { isReadKind } from './kinds.ts';
 
 const problemsOf = (...objects: Manifest[]) => told((report) => collect(objects, report)).problems;
 

@@ -4,8 +4,6 @@ export {
   clusterCollector,
   type FoundConfiguration,
   type InputObject,
-  isCompiledKind,
-  isReadKind,
 } from './cluster.ts';
 export type { Endpoint, EndpointSelection } from './endpoint-selection.ts';
 export type { EndpointSlice } from './endpoint-slice.ts';
@@ -19,6 +17,7 @@ export {
   parseIP,
 } from './ip.ts';
 export type { IpvsSettings } from './ipvs-settings.ts';
+export { isCompiledKind, isReadKind } from './kinds.ts';
 export {
   type KubeProxyConfiguration,
   type ProxyMode,
