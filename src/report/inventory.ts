@@ -1,5 +1,6 @@
 /** What a node's rules program, as text and as JSON. */
 import type { Inventory, ProgrammedServicePort } from '../diff/index.ts';
+import { safeJson } from './json.ts';
 import { safe } from './wording.ts';
 
 const MAX_OTHER_CHAINS = 20;
@@ -53,18 +54,14 @@ function servicePortLines(port: ProgrammedServicePort): string[] {
 export function inventoryJson(inventory: Inventory): string {
   const { recognised, version, servicePorts, equalChains, otherChains } = inventory;
   const { mode, oldest, newest, reasons } = recognised;
-  return `${JSON.stringify(
-    {
-      version: { oldest: `1.${oldest}`, newest: `1.${newest}`, assumed: version.text, reasons },
-      mode,
-      servicePorts: servicePorts.map(({ nodeAllowed: _, onlyRemote, endpoints, ...rest }) => ({
-        ...rest,
-        onlyRemoteEndpoints: onlyRemote,
-        endpoints: endpoints.map(({ destination, local, cluster }) => ({ destination, local, cluster })),
-      })),
-      compiledAgain: { equalChains, otherChains },
-    },
-    null,
-    2,
-  )}\n`;
+  return `${safeJson({
+    version: { oldest: `1.${oldest}`, newest: `1.${newest}`, assumed: version.text, reasons },
+    mode,
+    servicePorts: servicePorts.map(({ nodeAllowed: _, onlyRemote, endpoints, ...rest }) => ({
+      ...rest,
+      onlyRemoteEndpoints: onlyRemote,
+      endpoints: endpoints.map(({ destination, local, cluster }) => ({ destination, local, cluster })),
+    })),
+    compiledAgain: { equalChains, otherChains },
+  })}\n`;
 }

@@ -89,7 +89,13 @@ function rule({ table, line }: RuleLine): Json {
 const UNSAFE = /[\u007f-\u009f\u00ad\u061c\u200b-\u200f\u2028-\u202e\u2060-\u206f\ufeff\ufff9-\ufffb]/g;
 
 function print(value: Json, indent: number): string {
-  return JSON.stringify(value, null, 2)
-    .replaceAll('\n', `\n${' '.repeat(indent)}`)
-    .replace(UNSAFE, (character) => `\\u${character.charCodeAt(0).toString(16).padStart(4, '0')}`);
+  return safeJson(value).replaceAll('\n', `\n${' '.repeat(indent)}`);
+}
+
+/** JSON in lines, without a character that does something to a terminal. */
+export function safeJson(value: unknown): string {
+  return JSON.stringify(value, null, 2).replace(
+    UNSAFE,
+    (character) => `\\u${character.charCodeAt(0).toString(16).padStart(4, '0')}`,
+  );
 }

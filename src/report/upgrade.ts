@@ -1,5 +1,6 @@
 /** What an upgrade of kube-proxy changes in a node's rules, as text and as JSON. */
 import type { Upgrade } from '../diff/index.ts';
+import { safeJson } from './json.ts';
 import { safe } from './wording.ts';
 
 /** Lines that are shown of each group; all of them with `verbose`. */
@@ -31,15 +32,11 @@ function shown(lines: readonly string[], verbose: boolean): readonly string[] {
 
 export function upgradeJson({ from, to, mode, groups, withoutEffect }: Upgrade): string {
   const words = ({ since, what }: Upgrade['withoutEffect'][number]) => ({ since: `1.${since}`, what });
-  return `${JSON.stringify(
-    {
-      from: from.text,
-      to: to.text,
-      mode,
-      groups: groups.map(({ change, removed, added }) => ({ ...words(change), removed, added })),
-      withoutEffect: withoutEffect.map(words),
-    },
-    null,
-    2,
-  )}\n`;
+  return `${safeJson({
+    from: from.text,
+    to: to.text,
+    mode,
+    groups: groups.map(({ change, removed, added }) => ({ ...words(change), removed, added })),
+    withoutEffect: withoutEffect.map(words),
+  })}\n`;
 }
