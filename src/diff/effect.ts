@@ -90,6 +90,13 @@ interface Return {
   readonly after: Return | undefined;
 }
 
+/** The way of the packets that a match by chance does not take. */
+interface Branch {
+  readonly from: Return;
+  readonly state: State;
+  readonly chance: number;
+}
+
 class Walk {
   steps = 0;
   readonly #entry: Entry;
@@ -97,6 +104,8 @@ class Walk {
   readonly #questions: Questions;
   readonly #isFollowed: (chain: string) => boolean;
   readonly #outcomes = new Map<string, number>();
+  /** No calls within calls: in a dump, jumps may go round in a circle, or a Service have thousands of endpoints. */
+  readonly #branches: Branch[] = [];
 
   constructor(entry: Entry, packet: Packet, questions: Questions, isFollowed: (chain: string) => boolean) {
     this.#entry = entry;
@@ -107,11 +116,10 @@ class Walk {
 
   /** What becomes of the packet, with its chances. */
   outcomes(): ReadonlyMap<string, number> {
-    this.#follow(
-      { rules: this.#entry.rules, index: 0, after: undefined },
-      { masquerade: false, traces: [] },
-      1,
-    );
+    const start: Return = { rules: this.#entry.rules, index: 0, after: undefined };
+    this.#branches.push({ from: start, state: { masquerade: false, traces: [] }, chance: 1 });
+    for (let next = this.#branches.pop(); next !== undefined; next = this.#branches.pop())
+      this.#follow(next.from, next.state, next.chance);
     return this.#outcomes;
   }
 
@@ -120,8 +128,8 @@ class Walk {
     this.#outcomes.set(key, (this.#outcomes.get(key) ?? 0) + chance);
   }
 
-  #follow(from: Return | undefined, entering: State, whole: number): void {
-    let [place, state, chance] = [from, entering, whole];
+  #follow(from: Return, entering: State, whole: number): void {
+    let [place, state, chance]: [Return | undefined, State, number] = [from, entering, whole];
     while (place !== undefined && chance > 0) {
       const rule: Rule | undefined = place.rules[place.index];
       if (rule === undefined) {
@@ -139,7 +147,7 @@ class Walk {
       for (const match of rule.matches) {
         if (match.kind === 'statistic') {
           const taken = chance * chanceOf(match);
-          this.#follow(next, state, chance - taken);
+          this.#branches.push({ from: next, state, chance: chance - taken });
           chance = taken;
         } else if (match.kind === 'recent' && match.action === 'set' && !match.negated) {
           state = traced(state, `set:${match.name}`);
