@@ -334,7 +334,7 @@ function patchesOf({ sides, states }: ReadSides, options: DiffOptions): string {
     }
     const patches = unlessUnwritable(option, make);
     if (to === '-') text = singlePatch(option, patches);
-    else made.push({ directory: to, patches, ipvs: ipvs() });
+    else made.push({ directory: to, patches, ipvs: unlessUnwritable(option, ipvs) });
   }
   for (const { directory, patches, ipvs } of made) writePatches(directory, patches, ipvs);
   return text;

@@ -17,7 +17,7 @@ import {
   keyOf,
   realServerText,
 } from './ipvs-difference.ts';
-import { PatchError } from './patch.ts';
+import { PatchError, UnwritablePatchError } from './patch.ts';
 
 /** What mends the IPVS side of a node, as texts for the stock tools; empty where nothing is to be done. */
 export interface IpvsPatch {
@@ -40,6 +40,11 @@ function ipvsPatch(differences: readonly IpvsDifference[]): IpvsPatch {
   const ipset = [
     ...sets.flatMap(({ expected, actual, redefined, missing }) => {
       if (expected === undefined) return [];
+      if (expected.type === '' && (actual === undefined || redefined)) {
+        throw new UnwritablePatchError(
+          `no patch for sets: no line of what is expected creates ${expected.name}, so its type is not known`,
+        );
+      }
       if (actual !== undefined && redefined) return remade(expected, actual);
       const members = missing.map((entry) => addLine(expected.name, { entry, options: [] }));
       return actual === undefined ? [createLine(expected), ...members] : members;
@@ -117,7 +122,8 @@ function withLength(address: string): string {
 
 /**
  * The patch that turns the IPVS side of the actual state into the expected one. It is carried out in memory and
- * compared before it is given out; a PatchError says that it does not lead there.
+ * compared before it is given out; a PatchError says that it does not lead there, an UnwritablePatchError that no
+ * tool would take it.
  */
 export function ipvsPatchOf(
   expected: NodeState,

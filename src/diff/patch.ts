@@ -7,10 +7,16 @@ import {
   type Ruleset,
   type TableCommands,
 } from '../netfilter/index.ts';
-import { type CompareOptions, compareStates, familyDifferences, type NodeState } from './compare.ts';
-import type { ProblemCode } from './comparison.ts';
+import {
+  type CompareOptions,
+  compareStates,
+  type FamilyDifferences,
+  familyDifferences,
+  type NodeState,
+} from './compare.ts';
+import type { Finding, ProblemCode } from './comparison.ts';
 import { jumpOf } from './rule-key.ts';
-import { isBuiltIn, isServiceChain } from './scope.ts';
+import { isBuiltIn, isFixedChain, isServiceChain } from './scope.ts';
 import type { TableDifference } from './table-difference.ts';
 import type { View } from './view.ts';
 
@@ -19,7 +25,7 @@ export class PatchError extends Error {
   override readonly name: string = 'PatchError';
 }
 
-/** A patch would need a rule that iptables-restore cannot read: a dump can hold such rules. */
+/** A patch would need what iptables-restore cannot read or refuses: a dump can hold such rules. */
 export class UnwritablePatchError extends PatchError {
   override readonly name = 'UnwritablePatchError';
 }
@@ -30,7 +36,8 @@ export class UnwritablePatchError extends PatchError {
  * neither are chains that nothing leads to.
  *
  * Each patch is applied in memory and the result compared before it is given out; a PatchError says that this
- * failed, an UnwritablePatchError that a rule cannot be written (a dump can hold comments that no input can).
+ * failed, an UnwritablePatchError that a rule cannot be written (a dump can hold comments that no input can), that
+ * no kernel could hold one of the sides, or that what is expected is no whole node.
  */
 export function patchOf(
   expected: NodeState,
@@ -43,24 +50,85 @@ export function patchOf(
     const ruleset = actual.rulesets[family];
     const differences = familyDifferences(family, expected, actual, { scope: 'kube-proxy', family });
     if (typeof differences === 'string' || ruleset === undefined) continue;
-    const { left, right, tables } = differences;
-    const commands = tables.map((difference) => tableCommands(difference, left, right));
-    let text = '';
-    try {
-      for (const chunk of printCommands(commands, family)) text += chunk;
-    } catch (error) {
-      throw new UnwritablePatchError(
-        `no patch for ${family}: ${error instanceof Error ? error.message : String(error)}`,
-      );
-    }
-    if (text === '') continue;
-    verify(text, family, ruleset, expected, actual);
-    patches[family] = text;
+    // Chains that are too many and that no patch takes away are told as differences as well.
+    if (differences.tables.every(isSame)) continue;
+    const text = mendingText(family, ruleset, differences, expected, actual);
+    if (text !== '') patches[family] = text;
   }
   return patches;
 }
 
-function tableCommands(difference: TableDifference, left: View, right: View): TableCommands {
+function isSame({ jumps, shared, balancing, ordinary, missing, surplus }: TableDifference): boolean {
+  const { size } = missing;
+  return (
+    jumps.missing.length + jumps.surplus.length === 0 &&
+    shared.size + balancing.size + ordinary.size + size + surplus.size === 0
+  );
+}
+
+/**
+ * What is written may give an effect to what had none: a jump to a chain that was empty. Then the chains that differ
+ * afterwards are written as well.
+ */
+function mendingText(
+  family: Family,
+  ruleset: Ruleset,
+  { left, right, tables }: FamilyDifferences,
+  expected: NodeState,
+  actual: NodeState,
+): string {
+  const more = new Map(tables.map(({ table }) => [table, new Set<string>()]));
+  for (;;) {
+    const text = commandsText(
+      tables.map((difference) => tableCommands(difference, left, right, more.get(difference.table))),
+      family,
+    );
+    const after = patched(text, family, ruleset, expected, actual);
+    const findings = findingsLeft(family, expected, after);
+    if (findings.length === 0) return text;
+    if (!addDiffering(more, family, expected, after)) throw unmended(findings, family, expected, actual);
+  }
+}
+
+/** Adds the chains that differ; false where all of them were there. */
+function addDiffering(
+  more: ReadonlyMap<string, Set<string>>,
+  family: Family,
+  expected: NodeState,
+  after: NodeState,
+): boolean {
+  const differences = familyDifferences(family, expected, after, { scope: 'kube-proxy', family });
+  if (typeof differences === 'string') return false;
+  let grew = false;
+  for (const { table, shared, balancing, ordinary, missing } of differences.tables) {
+    const chains = more.get(table);
+    for (const chain of [...shared.keys(), ...balancing.keys(), ...ordinary, ...missing]) {
+      if (chains === undefined || chains.has(chain) || isBuiltIn(chain)) continue;
+      chains.add(chain);
+      grew = true;
+    }
+  }
+  return grew;
+}
+
+function commandsText(commands: readonly TableCommands[], family: Family): string {
+  let text = '';
+  try {
+    for (const chunk of printCommands(commands, family)) text += chunk;
+  } catch (error) {
+    throw new UnwritablePatchError(
+      `no patch for ${family}: ${error instanceof Error ? error.message : String(error)}`,
+    );
+  }
+  return text;
+}
+
+function tableCommands(
+  difference: TableDifference,
+  left: View,
+  right: View,
+  more: ReadonlySet<string> = new Set(),
+): TableCommands {
   const { table, jumps } = difference;
   const expected = left.tables.get(table)?.chains ?? new Map<string, never>();
   const actual = right.tables.get(table)?.chains ?? new Map<string, never>();
@@ -70,6 +138,7 @@ function tableCommands(difference: TableDifference, left: View, right: View): Ta
       ...difference.balancing.keys(),
       ...difference.ordinary,
       ...difference.missing,
+      ...more,
     ].filter((chain) => !isBuiltIn(chain)),
   );
   // A chain that is written may jump to one that the dump lacks (a partial dump): that has to come along.
@@ -120,33 +189,77 @@ function removable(
   return [...removed];
 }
 
+/** Why no kernel could hold one side: a dump that was edited or cut may jump to chains that it lacks, or in a circle. */
+function refusalOf({ kind, rulesets }: NodeState, family: Family, actual: Ruleset): string | undefined {
+  const ruleset = rulesets[family];
+  if (ruleset === undefined) return undefined;
+  const before: Ruleset = kind === 'payload' ? actual : { family, tables: [] };
+  const applied = applyRestore(before, ruleset);
+  return 'error' in applied ? applied.error : undefined;
+}
+
+/** A chain of every sync that the actual side alone has: what is expected is then no node that kube-proxy runs on. */
+function lackingChain(expected: NodeState, family: Family, actual: NodeState): string | undefined {
+  const chainsOf = ({ rulesets }: NodeState) =>
+    (rulesets[family]?.tables ?? []).flatMap(({ name, chains }) =>
+      chains.map((chain) => ({ place: `${name}/${chain.name}`, name: chain.name })),
+    );
+  const places = new Set(chainsOf(expected).map(({ place }) => place));
+  return chainsOf(actual).find(({ place, name }) => isFixedChain(name) && !places.has(place))?.name;
+}
+
 const UNMENDED: ReadonlySet<ProblemCode> = new Set(['both-backends', 'another-mode', 'mode-leftover']);
 
-function verify(
+/** What there is once the patch was applied. */
+function patched(
   text: string,
   family: Family,
   ruleset: Ruleset,
   expected: NodeState,
   actual: NodeState,
-): void {
+): NodeState {
   const applied = applyRestore(ruleset, parseIptablesSave(text, { family, keepOrder: true }));
-  if ('error' in applied) {
-    throw new PatchError(
-      `the patch for ${family} does not load: ${applied.error} (line ${applied.line ?? '?'})`,
-    );
+  if (!('error' in applied)) return { ...actual, rulesets: { [family]: applied.ruleset } };
+  for (const [side, what] of [
+    [expected, 'what is expected'],
+    [actual, 'what there is'],
+  ] as const) {
+    const reason = refusalOf(side, family, ruleset);
+    if (reason !== undefined) {
+      throw new UnwritablePatchError(
+        `no patch for ${family}: iptables-restore would refuse ${what}: ${reason}`,
+      );
+    }
   }
+  throw new PatchError(
+    `the patch for ${family} does not load: ${applied.error} (line ${applied.line ?? '?'})`,
+  );
+}
+
+function findingsLeft(family: Family, expected: NodeState, after: NodeState): readonly Finding[] {
   // Rules alone: virtual servers, sets and addresses have patches of their own.
   const { ipvs: _, ...rulesOfExpected } = expected;
-  const { ipvs: __, ...rulesOfActual } = actual;
-  const after: NodeState = { ...rulesOfActual, rulesets: { [family]: applied.ruleset } };
-  const { findings } = compareStates(rulesOfExpected, after, { scope: 'kube-proxy', family });
-  const [first] = findings;
+  const { ipvs: __, ...rulesAfter } = after;
+  const { findings } = compareStates(rulesOfExpected, rulesAfter, { scope: 'kube-proxy', family });
   // That both back ends have rules is nothing that a patch of one of them can mend, and leftovers of another mode
   // stay where nothing leads to them.
-  const left = findings.filter(({ problems }) => problems.some(({ code }) => !UNMENDED.has(code)));
-  if (left.length > 0) {
-    throw new PatchError(
-      `the patch for ${family} leaves ${left.length} findings: ${first?.servicePort ?? 'node'}: ${first?.problems[0]?.message ?? ''}`,
+  return findings.filter(({ problems }) => problems.some(({ code }) => !UNMENDED.has(code)));
+}
+
+function unmended(
+  findings: readonly Finding[],
+  family: Family,
+  expected: NodeState,
+  actual: NodeState,
+): PatchError {
+  const lacking = lackingChain(expected, family, actual);
+  if (lacking !== undefined) {
+    return new UnwritablePatchError(
+      `no patch for ${family}: what is expected has no chain ${lacking}, as a node with kube-proxy has it: it is no dump of a whole node`,
     );
   }
+  const [first] = findings;
+  return new PatchError(
+    `the patch for ${family} leaves ${findings.length} findings: ${first?.servicePort ?? 'node'}: ${first?.problems[0]?.message ?? ''}`,
+  );
 }

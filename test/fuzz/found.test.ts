@@ -1,5 +1,7 @@
 /** What fuzzing found, in its smallest form (docs/fuzzing.md). */
-import { expect, test } from 'vitest';
+import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { dirname, join } from 'node:path';
+import { describe, expect, test } from 'vitest';
 import {
   applyRestore,
   canonicalRule,
@@ -12,6 +14,8 @@ import {
   printIpvsadmRestore,
   printSave,
 } from '../../src/netfilter/index.ts';
+import { runDiff } from '../support/run.ts';
+import { temporaryFolder } from '../support/temporary.ts';
 
 const printed = (text: string) => [...printSave(parseIptablesSave(text).ruleset)].join('');
 
@@ -137,4 +141,99 @@ test.each([
   const { virtualServers, problems } = parseIpvsadm(text);
   expect(printIpvsadmRestore(virtualServers)).toBe(expected);
   expect(problems.length).toBeGreaterThan(0);
+});
+
+describe('kp-diff says what is wrong with an input, which is no fault of its own', () => {
+  const folder = temporaryFolder();
+  const write = (name: string, text: string): string => {
+    mkdirSync(dirname(join(folder, name)), { recursive: true });
+    writeFileSync(join(folder, name), text);
+    return join(folder, name);
+  };
+  const SERVICES = ':PREROUTING ACCEPT [0:0]\n:OUTPUT ACCEPT [0:0]\n:KUBE-SERVICES - [0:0]\n';
+  const RULES = '-A PREROUTING -j KUBE-SERVICES\n-A OUTPUT -j KUBE-SERVICES\n';
+  const CHAIN = 'KUBE-SVC-NPX46M4PTMTKRN6Y';
+  const JUMP = `-A KUBE-SERVICES -d 10.96.0.1/32 -p tcp -m comment --comment "default/kubernetes:https cluster IP" -m tcp --dport 443 -j ${CHAIN}\n`;
+  const NODE = `*nat\n${SERVICES}:${CHAIN} - [0:0]\n${RULES}${JUMP}-A ${CHAIN} -j RETURN\nCOMMIT\n`;
+
+  test.each([
+    [
+      'jumps to a chain that it lacks',
+      `*nat\n${SERVICES}${RULES}${JUMP}COMMIT\n`,
+      `*nat\n${SERVICES}${RULES}COMMIT\n`,
+      `iptables-restore would refuse what is expected: Chain '${CHAIN}' does not exist`,
+    ],
+    [
+      'is a node without kube-proxy',
+      '*nat\n:PREROUTING ACCEPT [0:0]\n:OUTPUT ACCEPT [0:0]\nCOMMIT\n',
+      NODE,
+      'what is expected has no chain KUBE-SERVICES, as a node with kube-proxy has it: it is no dump of a whole node',
+    ],
+  ])('no patch to what %s', async (_title, expected, actual, reason) => {
+    const sides = [write('expected.save', expected), write('actual.save', actual)];
+    expect((await runDiff(sides)).code).toBe(1);
+    const { code, stdout, stderr } = await runDiff([...sides, '--patch', join(folder, 'patch')]);
+    expect({ code, stdout, last: stderr.trimEnd().split('\n').at(-1) }).toEqual({
+      code: 2,
+      stdout: '',
+      last: `kp-diff: --patch: no patch for ipv4: ${reason}`,
+    });
+  });
+
+  test('jumps that go round in a circle, with a match by chance in them, are followed for a while', async () => {
+    const comment = '/* cyclinder/hello1-service */';
+    const endpoint = `Chain KUBE-SEP-IA4L7KGKOCPR4FES (1 references)\n0 0 DNAT 6 * * 0.0.0.0/0 0.0.0.0/0 ${comment} to:10.244.2.48:8080\n`;
+    const expected = `Chain KUBE-SERVICES (2 references)
+0 0 KUBE-SVC-2V5PDE3Q62WJ3RNU 6 * * 0.0.0.0/0 10.108.221.226 ${comment} tcp dpt:8080
+Chain KUBE-SVC-2V5PDE3Q62WJ3RNU (1 references)
+0 0 0 * * 0.0.0.0/0 0.0.0.0/0 ${comment} statistic mode random probability 0.50000000000
+0 0 KUBE-SEP-IA4L7KGKOCPR4FES 0 * * 0.0.0.0/0 0.0.0.0/0 ${comment}
+${endpoint}`;
+    const circle = '0 0 KUBE-SVC-2V5PDE3Q62WJ3RNU 6 * * 0.0.0.0/0 10.108.221.226 tcp dpt:8080\n0 0 DNAT';
+    const sides = [
+      write('expected.txt', expected),
+      write('circle.txt', endpoint.replace('0 0 DNAT', circle)),
+    ];
+    const { code, stdout } = await runDiff(sides);
+    expect(code).toBe(1);
+    expect(stdout).toMatch(/^cyclinder\/hello1-service: /);
+  });
+
+  test('a patch that gives an effect to a jump which had none mends the chain of that jump too', async () => {
+    const endpoint = 'KUBE-SEP-RJGOGV4NTDN5I7T3';
+    const marked = `:KUBE-MARK-MASQ - [0:0]\n${RULES}${JUMP}-A KUBE-MARK-MASQ -j MARK --set-xmark 0x4000/0x4000\n-A ${CHAIN} ! -s 10.244.0.0/16 -d 10.96.0.1/32 -p tcp -m tcp --dport 443 -j KUBE-MARK-MASQ\n`;
+    const node = (last: string) =>
+      `*nat\n${SERVICES}:${CHAIN} - [0:0]\n:${endpoint} - [0:0]\n${marked}${last}COMMIT\n`;
+    const dnat = `-A ${endpoint} -p tcp -m tcp -j DNAT --to-destination 192.168.0.2:6443\n`;
+    const sides = [
+      write('expected.save', node(dnat)),
+      write('actual.save', node(`-A ${CHAIN} -j ${endpoint}\n`)),
+    ];
+    expect((await runDiff([...sides, '--patch', join(folder, 'patch')])).code).toBe(1);
+    expect(readFileSync(join(folder, 'patch', 'patch.v4'), 'utf8')).toBe(
+      `*nat\n:${endpoint} - [0:0]\n:${CHAIN} - [0:0]\n${dnat}-A ${CHAIN} ! -s 10.244.0.0/16 -d 10.96.0.1/32 -p tcp -m tcp --dport 443 -j KUBE-MARK-MASQ\nCOMMIT\n`,
+    );
+  });
+
+  test('no patch to sets that no line creates', async () => {
+    const sides = ['create KUBE-CLUSTER-IP hash:ip,port\n', ''].map((create, index) =>
+      dirname(write(`${index}/ipset.save`, `${create}add KUBE-CLUSTER-IP 10.96.0.1,tcp:443\n`)),
+    );
+    const [actual = '', expected = ''] = sides;
+    const { code, stderr } = await runDiff([expected, actual, '--patch', join(folder, 'patch')]);
+    expect({ code, last: stderr.trimEnd().split('\n').at(-1) }).toEqual({
+      code: 2,
+      last: 'kp-diff: --patch: no patch for sets: no line of what is expected creates KUBE-CLUSTER-IP, so its type is not known',
+    });
+  });
+
+  test.each([
+    ['text', 'default/kubernetes\\x9b:https'],
+    ['json', 'default/kubernetes\\u009b:https'],
+  ])('an inventory holds nothing that a terminal obeys: %s', async (output, name) => {
+    const file = write('names.save', NODE.replace('default/kubernetes', 'default/kubernetes\u009b'));
+    const { stdout } = await runDiff(['--inventory', file, '--output', output]);
+    expect(stdout).toContain(name);
+    expect(stdout).not.toContain('\u009b');
+  });
 });
