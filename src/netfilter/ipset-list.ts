@@ -58,6 +58,9 @@ export function readListingLine(line: string, listing: Listing, drafts: SetDraft
   return true;
 }
 
+/** The kernel counts in 32 bits. */
+const COUNT = /^\d{1,10}$/;
+
 function readField(field: string, value: string, listing: Listing, drafts: SetDrafts): boolean {
   switch (field) {
     case 'Name':
@@ -75,10 +78,12 @@ function readField(field: string, value: string, listing: Listing, drafts: SetDr
       return options !== undefined;
     }
     case 'References':
-      if (/^\d+$/.test(value)) listing.references = Number(value);
+      if (!COUNT.test(value)) return false;
+      listing.references = Number(value);
       return true;
     case 'Number of entries':
-      if (/^\d+$/.test(value)) listing.entries = Number(value);
+      if (!COUNT.test(value)) return false;
+      listing.entries = Number(value);
       return true;
     case 'Members':
       startMembers(listing, drafts);

@@ -5,12 +5,12 @@ import { endSet, isListingLine, newListing, readListingLine } from './ipset-list
 import { readRestoreLine } from './ipset-restore.ts';
 import type { IpSet } from './ipset-types.ts';
 import {
+  dumpLines,
   finishedProblems,
   type IpvsProblem,
   newIpvsProblems,
   note,
   noteUnreadable,
-  pastedLine,
 } from './ipvs-problems.ts';
 
 export interface ParsedIpset {
@@ -37,8 +37,7 @@ export function parseIpset(text: string): ParsedIpset {
   }
   const listing = newListing();
   let inListing = false;
-  for (const raw of text.split('\n')) {
-    const line = pastedLine(raw);
+  for (const line of dumpLines(text, problems)) {
     if (isListingLine(line)) inListing = true;
     else if (inListing && line.trim() === '') inListing = false;
     if (inListing || line.trim() === '') {
@@ -49,9 +48,7 @@ export function parseIpset(text: string): ParsedIpset {
     } else if (!line.startsWith('#') && !readRestoreLine(line, drafts)) {
       noteUnreadable(problems, line, 'ipset save');
     }
-    problems.line++;
   }
-  problems.line--;
   endSet(listing, drafts);
   return { sets: finishedSets(drafts), problems: finishedProblems(problems) };
 }

@@ -17,6 +17,7 @@ export type IpvsProblemCode =
   | 'duplicate-virtual-server'
   | 'duplicate-real-server'
   | 'host-name'
+  | 'input-limit'
   | 'more-problems';
 
 export interface IpvsProblem {
@@ -75,11 +76,27 @@ export function finishedProblems(problems: IpvsProblems): readonly IpvsProblem[]
   return problems.list;
 }
 
+/** The longest line that ipset or ipvsadm prints has some hundred characters. */
+const LONGEST_LINE = 65_536;
+
+/** The lines of a text one by one, `problems.line` with them; those that no tool prints are an error. */
+export function* dumpLines(text: string, problems: IpvsProblems): Generator<string, void, undefined> {
+  for (const raw of text.split('\n')) {
+    if (raw.length <= LONGEST_LINE) yield pastedLine(raw);
+    else {
+      const message = `a line of ${raw.length} characters; at most ${LONGEST_LINE} are read`;
+      note(problems, 'input-limit', 'error', message);
+    }
+    problems.line++;
+  }
+  problems.line--;
+}
+
 /**
  * A line as people paste it: without the `>` of a quotation in front, the carriage return behind, and nothing
  * for what a terminal or a page of text puts around a dump (a prompt with the command, the fence of a code block).
  */
-export function pastedLine(raw: string): string {
+function pastedLine(raw: string): string {
   const line = raw
     .replace(/^\ufeff/, '')
     .replace(/^(?:> ?)+/, '')

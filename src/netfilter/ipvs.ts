@@ -3,12 +3,12 @@ import { describeFormat, detectFormat } from './detect.ts';
 import { finishedVirtualServers, type VirtualServerDrafts } from './ipvs-draft.ts';
 import { isListingLine, readListingLine, type VirtualServerListing } from './ipvs-listing.ts';
 import {
+  dumpLines,
   finishedProblems,
   type IpvsProblem,
   newIpvsProblems,
   note,
   noteUnreadable,
-  pastedLine,
 } from './ipvs-problems.ts';
 import { readRestoreLine } from './ipvs-restore.ts';
 import type { VirtualServer } from './ipvs-types.ts';
@@ -36,16 +36,13 @@ export function parseIpvsadm(text: string): ParsedIpvsadm {
   }
   const drafts: VirtualServerDrafts = { byKey: new Map(), problems };
   const listing: VirtualServerListing = { hasTunnelColumn: false };
-  for (const raw of text.split('\n')) {
-    const line = pastedLine(raw);
+  for (const line of dumpLines(text, problems)) {
     if (isListingLine(line)) {
       if (!readListingLine(line, listing, drafts)) noteUnreadable(problems, line, 'ipvsadm -Ln');
     } else if (line.trim() !== '' && !line.startsWith('#') && !readRestoreLine(line, drafts)) {
       noteUnreadable(problems, line, 'ipvsadm -Sn');
     }
-    problems.line++;
   }
-  problems.line--;
   return { virtualServers: finishedVirtualServers(drafts), problems: finishedProblems(problems) };
 }
 

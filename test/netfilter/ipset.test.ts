@@ -378,3 +378,20 @@ describe.skipIf(dumps.length === 0)('a dump of a real node is read whole:', () =
     expect(printIpsetRestore(sets).split(' -exist\n').sort()).toEqual(text.split('\n').sort());
   });
 });
+
+test('a line that no tool prints is an error, and the others are read', () => {
+  const { sets, problems } = parseIpset(
+    `create A hash:ip\nadd A 10.0.0.1 comment "${'x'.repeat(70_000)}"\nadd A 10.0.0.2\n`,
+  );
+  expect(sets.map(({ name, members }) => [name, members.map(({ entry }) => entry)])).toEqual([
+    ['A', ['10.0.0.2']],
+  ]);
+  expect(problems).toEqual([
+    {
+      code: 'input-limit',
+      severity: 'error',
+      message: 'a line of 70025 characters; at most 65536 are read',
+      line: 2,
+    },
+  ]);
+});
