@@ -170,6 +170,23 @@ describe('target ports', () => {
     expect(derive([service, sidecar()]).endpoints.join()).not.toContain('http');
   });
 
+  test('of one name and number with two protocols are apart', () => {
+    const both = serviceManifest({
+      selector: { app: 'web' },
+      ports: [
+        { port: 53, targetPort: 'x' },
+        { port: 53, protocol: 'UDP', targetPort: 'x' },
+      ],
+    });
+    expect(
+      derive([
+        both,
+        withPorts('web-1', '10.244.1.10', [{ name: 'x', containerPort: 1 }]),
+        withPorts('web-2', '10.244.1.11', [{ name: 'x', containerPort: 1, protocol: 'UDP' }]),
+      ]).endpoints,
+    ).toEqual(['IPv4 10.244.1.10:1 ready serving node-a', 'IPv4 10.244.1.11:1 UDP ready serving node-a']);
+  });
+
   test('that no Pod has are a warning', () => {
     expect(
       derive([service, withPorts('web-1', '10.244.1.10', [{ name: 'dns', containerPort: 53 }])]).problems,
@@ -273,6 +290,93 @@ describe('what would make Pods', () => {
     expect(derive([WEB, node, maker('DaemonSet', host)], ['10.244.0.0/16']).endpoints).toEqual([
       'IPv4 192.168.0.2:8080 ready serving node-a',
     ]);
+  });
+
+  const pending = (name: string, owner: Manifest, spec: Manifest = {}, labels: Manifest = {}) =>
+    pod({
+      metadata: { name, labels: { app: 'web', ...labels }, ownerReferences: [owner] },
+      spec: { nodeName: '', ...spec },
+      status: { phase: 'Pending', podIP: '', conditions: [] },
+    });
+  const replicaSet = (owner?: string) => ({
+    ...maker('ReplicaSet', { replicas: 2 }),
+    metadata: {
+      namespace: 'shop',
+      name: 'web-5d',
+      ...(owner !== undefined && { ownerReferences: [{ kind: 'Deployment', name: owner }] }),
+    },
+  });
+  const node = (name: string, address: string, labels: Manifest = {}) =>
+    nodeManifest({ addresses: [{ type: 'InternalIP', address }] }, { metadata: { name, labels } });
+  const NODES = [node('n1', '192.168.0.1', { disk: 'ssd' }), node('n2', '192.168.0.2')];
+
+  // The controllers make as many Pods as are missing: manageReplicas, updateReplicas, podsShouldBeOnNode.
+  describe('Pods of the input count instead of as many:', () => {
+    const ofSet = { kind: 'ReplicaSet', name: 'web-5d' };
+    const hash = { 'pod-template-hash': '5d' };
+    test.each<[string, readonly Manifest[], number]>([
+      ['both of a Deployment', [maker('Deployment', { replicas: 2 }), replicaSet('web')], 2],
+      ['both of a ReplicaSet', [replicaSet()], 2],
+      ['a ReplicaSet whose Deployment is not there', [replicaSet('web')], 2],
+      ['a Deployment whose ReplicaSet is not there', [maker('Deployment', { replicas: 2 })], 2],
+      ['two of three', [maker('Deployment', { replicas: 3 }), replicaSet('web')], 3],
+      ['of another Deployment', [maker('Deployment', { replicas: 1 }), replicaSet('other')], 3],
+    ])('%s', (_title, makers, expected) => {
+      const pods = ['web-5d-a', 'web-5d-b'].map((name) => pending(name, ofSet, {}, hash));
+      expect(derive([WEB, ...makers, ...pods], ['10.244.0.0/16']).endpoints.length).toBe(expected);
+    });
+
+    test('of a DaemonSet, on their Nodes', () => {
+      const owner = { kind: 'DaemonSet', name: 'web' };
+      const on = (name: string) => pending(`web-${name}`, owner, { nodeName: name });
+      const nodesOf = (objects: readonly Manifest[]) =>
+        derive([WEB, maker('DaemonSet'), ...NODES, ...objects], ['10.244.0.0/16']).endpoints.map((line) =>
+          line.replace(/.* /, ''),
+        );
+      expect(nodesOf([on('n1'), on('n2')])).toEqual(['n1', 'n2']);
+      expect(nodesOf([on('n2')])).toEqual(['n1', 'n2']);
+      expect(nodesOf([pending('web-x', owner)]).length).toBe(2);
+    });
+
+    test('not those that are done or leave', () => {
+      const gone = { ...pending('web-5d-a', ofSet), status: { phase: 'Failed' } };
+      const leaving = pod({
+        metadata: { name: 'web-5d-b', deletionTimestamp: '2026-01-02T03:04:05Z', ownerReferences: [ofSet] },
+        status: { phase: 'Pending', podIP: '', conditions: [] },
+      });
+      expect(derive([WEB, replicaSet(), gone, leaving], ['10.244.0.0/16']).endpoints.length).toBe(2);
+    });
+  });
+
+  describe('spec.nodeName counts:', () => {
+    const endpointsOf = (object: Manifest) => derive([WEB, ...NODES, object], ['10.244.0.0/16']).endpoints;
+    const template = (spec: Manifest) => ({ template: { metadata: { labels: { app: 'web' } }, spec } });
+    const bare = (spec: Manifest) => pod({ spec, status: { podIP: '', conditions: [] } });
+    test.each<[string, Manifest, string]>([
+      ['a Pod', bare({ nodeName: 'n2' }), 'IPv4 10.244.105.197:8080 ready serving n2'],
+      [
+        'a Pod on the network of its node',
+        bare({ nodeName: 'n2', hostNetwork: true }),
+        'IPv4 192.168.0.2:8080 ready serving n2',
+      ],
+      [
+        'a Deployment',
+        maker('Deployment', template({ nodeName: 'n2' })),
+        'IPv4 10.244.141.104:8080 ready serving n2',
+      ],
+      [
+        'a Deployment on the network of its node',
+        maker('Deployment', template({ nodeName: 'n2', hostNetwork: true })),
+        'IPv4 192.168.0.2:8080 ready serving n2',
+      ],
+      [
+        'a DaemonSet',
+        maker('DaemonSet', template({ nodeName: 'n2', hostNetwork: true })),
+        'IPv4 192.168.0.2:8080 ready serving n2',
+      ],
+    ])('%s', (_title, object, expected) => {
+      expect(endpointsOf(object)).toEqual([expected]);
+    });
   });
 
   test('is not asked where Pods are there, or slices', () => {

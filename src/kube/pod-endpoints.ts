@@ -13,7 +13,7 @@ import type { Pod, PodTemplate } from './pod.ts';
 import { indexByLabels } from './selectors.ts';
 import type { Service, ServicePortSpec } from './service.ts';
 import { countOf } from './service-addresses.ts';
-import { standInPods } from './stand-in-pods.ts';
+import { type Maker, standInPods } from './stand-in-pods.ts';
 
 export interface PodEndpointOptions {
   /** Pods that workloads would have count as ready, at addresses out of these networks. */
@@ -90,11 +90,17 @@ function assumeReady(
   report: Report,
 ): { slices: readonly EndpointSlice[]; invented: readonly string[] } {
   const nothing = { slices: [], invented: [] };
-  const makers = [
+  const makers: readonly Maker[] = [
     ...cluster.workloads,
     ...cluster.pods
-      .filter(({ addresses, terminal }) => addresses.length === 0 && !terminal)
-      .map((pod) => ({ kind: 'Pod' as const, replicas: 1, owner: undefined, ...pod })),
+      .filter(({ addresses, terminal, terminating }) => addresses.length === 0 && !terminal && !terminating)
+      .map((pod) => ({
+        ...pod,
+        kind: 'Pod' as const,
+        replicas: 1,
+        nodeSelector: new Map(),
+        firstOrdinal: 0,
+      })),
   ];
   const find = indexByLabels(makers);
   const served = open.flatMap((service) => {
@@ -147,7 +153,7 @@ function slicesOf(
     });
     for (const address of pod.addresses) {
       const { family } = address.ip;
-      const key = `${family} ${ports.map(({ name, port }) => `${name}:${port}`).join()}`;
+      const key = `${family} ${ports.map(({ name, protocol, port }) => `${name}:${port}/${protocol}`).join()}`;
       const group = groups.get(key) ?? { family, ports, endpoints: [] };
       groups.set(key, group);
       group.endpoints.push(endpointOf(service, pod, address, zones, group.endpoints.length));

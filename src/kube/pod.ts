@@ -30,6 +30,12 @@ export interface PodTemplate {
   readonly hostNetwork: boolean;
 }
 
+/** A workload of the same namespace. */
+export interface Owner {
+  readonly kind: WorkloadKind;
+  readonly name: string;
+}
+
 export interface Pod {
   readonly namespace: string;
   readonly name: string;
@@ -41,10 +47,13 @@ export interface Pod {
   readonly terminating: boolean;
   /** Phase Succeeded or Failed: no endpoint any more. */
   readonly terminal: boolean;
+  readonly owner: Owner | undefined;
   readonly origin: Origin;
 }
 
-export type WorkloadKind = 'Deployment' | 'StatefulSet' | 'DaemonSet' | 'ReplicaSet';
+const WORKLOAD_KINDS = ['Deployment', 'StatefulSet', 'DaemonSet', 'ReplicaSet'] as const;
+
+export type WorkloadKind = (typeof WORKLOAD_KINDS)[number];
 
 /** What makes Pods: one for each node (DaemonSet), or as many as it says. */
 export interface Workload {
@@ -53,8 +62,13 @@ export interface Workload {
   readonly name: string;
   readonly template: PodTemplate;
   readonly replicas: number;
+  /** spec.nodeName and spec.nodeSelector of its template. */
+  readonly nodeName: string | undefined;
+  readonly nodeSelector: ReadonlyMap<string, string>;
+  /** Of a StatefulSet, spec.ordinals.start. */
+  readonly firstOrdinal: number;
   /** Of a ReplicaSet, its Deployment. */
-  readonly owner: string | undefined;
+  readonly owner: Owner | undefined;
   readonly origin: Origin;
 }
 
@@ -87,6 +101,7 @@ export function podReader(): (value: JsonObject, origin: Origin, sink: Report) =
       ready: isReady(context, status),
       terminating: (fieldOf(metadata, 'deletionTimestamp') ?? null) !== null,
       terminal: phase === 'Succeeded' || phase === 'Failed',
+      owner: readOwner(context, metadata),
       origin,
     };
   };
@@ -142,24 +157,30 @@ export function readWorkload(
     );
     return undefined;
   }
-  const owner = objectListField(context, metadata, 'ownerReferences', ['metadata'])
-    .map(({ value: reference }) => reference)
-    .find((reference) => fieldOf(reference, 'kind') === 'Deployment');
-  const ownerName = owner && fieldOf(owner, 'name');
+  const podSpec = objectField(context, template, 'spec', at) ?? {};
+  const ordinals = objectField(context, spec, 'ordinals', ['spec']) ?? {};
+  const start = fieldOf(ordinals, 'start');
   return {
     kind,
     namespace,
     name,
-    template: readPodTemplate(
-      context,
-      objectField(context, template, 'metadata', at) ?? {},
-      objectField(context, template, 'spec', at) ?? {},
-      at,
-    ),
+    template: readPodTemplate(context, objectField(context, template, 'metadata', at) ?? {}, podSpec, at),
     replicas,
-    owner: typeof ownerName === 'string' ? ownerName : undefined,
+    nodeName: stringField(context, podSpec, 'nodeName', [...at, 'spec']) || undefined,
+    nodeSelector: stringMapField(context, podSpec, 'nodeSelector', [...at, 'spec']),
+    firstOrdinal: typeof start === 'number' && Number.isInteger(start) && start > 0 ? start : 0,
+    owner: readOwner(context, metadata),
     origin,
   };
+}
+
+function readOwner(context: ObjectContext, metadata: JsonObject): Owner | undefined {
+  for (const { value } of objectListField(context, metadata, 'ownerReferences', ['metadata'])) {
+    const kind = WORKLOAD_KINDS.find((each) => each === fieldOf(value, 'kind'));
+    const name = fieldOf(value, 'name');
+    if (kind !== undefined && typeof name === 'string') return { kind, name };
+  }
+  return undefined;
 }
 
 /** Ports as FindPort of the controllers looks for them: containers first, then sidecars (KEP-753). */

@@ -3,18 +3,19 @@ import type { Report } from '../diagnostics.ts';
 import type { Cluster } from './cluster.ts';
 import { report as reportAt } from './fields.ts';
 import type { CIDR } from './ip.ts';
-import type { Pod, PodTemplate, Workload } from './pod.ts';
+import type { Pod, Workload } from './pod.ts';
 import { addressPool } from './pool.ts';
 
-type Maker = Omit<Workload, 'kind'> & { readonly kind: Workload['kind'] | 'Pod' };
+export type Maker = Omit<Workload, 'kind'> & { readonly kind: Workload['kind'] | 'Pod' };
 
 /** More Pods than any workload that is known of has, and than a cluster has (5,000 nodes of 110). */
 const MAX_REPLICAS = 10_000;
 const MAX_PODS = 550_000;
 
 /**
- * A function that gives the Pods of a workload. A DaemonSet has one on each Node of the input (or one, where there
- * are no Nodes), at home there; the others are on no node that anybody knows. With hostNetwork they have the
+ * A function that gives the Pods that a workload lacks: those of the input count instead of as many. A DaemonSet has
+ * one on each Node of the input that its template selects (or one, where there are no Nodes), at home there; the
+ * others are where their template puts them, or on no node that anybody knows. With hostNetwork they have the
  * addresses of Nodes, in the order of their names, as far as those reach.
  */
 export function standInPods(
@@ -26,21 +27,31 @@ export function standInPods(
   for (const { addresses } of cluster.pods) {
     for (const { ip } of addresses) for (const pool of pools) pool.reserve(ip);
   }
-  const deployments = new Set(
-    cluster.workloads
-      .filter(({ kind }) => kind === 'Deployment')
-      .map(({ namespace, name }) => `${namespace}/${name}`),
+  const workloads = new Set(
+    cluster.workloads.map(({ kind, namespace, name }) => keyOf(namespace, kind, name)),
   );
+  const podsThere = podsByWorkload(cluster, workloads);
+  const nodes = new Map(cluster.nodes.map((node) => [node.name, node]));
   const known = new Map<Maker, readonly Pod[]>();
   let count = 0;
 
   const make = (maker: Maker): readonly Pod[] => {
-    const { kind, namespace, name, template, origin } = maker;
+    const { kind, namespace, name, template, origin, owner } = maker;
     // The Pods of a ReplicaSet are those of its Deployment.
-    if (maker.owner !== undefined && deployments.has(`${namespace}/${maker.owner}`)) return [];
+    if (
+      kind === 'ReplicaSet' &&
+      owner !== undefined &&
+      workloads.has(keyOf(namespace, owner.kind, owner.name))
+    ) {
+      return [];
+    }
     const context = { object: `${kind} ${namespace}/${name}`, origin, report };
-    const homes = kind === 'DaemonSet' ? cluster.nodes.map((node) => node.name) : [];
-    const replicas = kind === 'DaemonSet' ? Math.max(homes.length, 1) : maker.replicas;
+    const there = podsThere.get(keyOf(namespace, kind, name)) ?? [];
+    const homes = kind === 'DaemonSet' ? homesOf(maker, there) : [];
+    const onNodes = kind === 'DaemonSet' && cluster.nodes.length > 0;
+    const replicas = onNodes
+      ? homes.length
+      : Math.max((kind === 'DaemonSet' ? 1 : maker.replicas) - there.length, 0);
     count += replicas;
     if (replicas > MAX_REPLICAS || count > MAX_PODS) {
       const most = replicas > MAX_REPLICAS ? `${MAX_REPLICAS} of one` : `${MAX_PODS} in all`;
@@ -49,10 +60,16 @@ export function standInPods(
       return [];
     }
     const pods: Pod[] = [];
+    const ordinals = kind === 'StatefulSet' ? ordinalsOf(maker, there) : undefined;
     for (let index = 0; index < replicas; index++) {
       // A Pod on a node is known by it, so that its address stays when other Nodes come and go.
-      const own = homes[index] ?? String(index);
-      const addresses = addressesOf(`${namespace}/${kind}/${name}/${own}`, index, template);
+      const own = homes[index] ?? String(ordinals?.[index] ?? index);
+      const nodeName =
+        maker.nodeName ?? homes[index] ?? (template.hostNetwork ? cluster.nodes[index]?.name : undefined);
+      const addresses = addressesOf(
+        `${namespace}/${kind}/${name}/${own}`,
+        template.hostNetwork ? nodeName : undefined,
+      );
       if (addresses.length === 0) {
         reportAt(context, 'error', 'no-address-left', [], 'no address is left in the network of Pods');
         return pods;
@@ -61,19 +78,30 @@ export function standInPods(
         namespace,
         name: `${name}-${own}`,
         template,
-        nodeName: template.hostNetwork ? cluster.nodes[index]?.name : homes[index],
+        nodeName,
         addresses,
         ready: true,
         terminating: false,
         terminal: false,
+        owner: undefined,
         origin,
       });
     }
     return pods;
   };
 
-  const addressesOf = (key: string, index: number, { hostNetwork }: PodTemplate): Pod['addresses'] => {
-    const ofNode = hostNetwork ? (cluster.nodes[index]?.internalIPs ?? []) : [];
+  /** The Nodes that lack a Pod of a DaemonSet: nodeShouldRunDaemonPod, without taints and affinity. */
+  const homesOf = (maker: Maker, there: readonly Pod[]): readonly string[] => {
+    const taken = new Set(there.map(({ nodeName }) => nodeName));
+    const free = cluster.nodes
+      .filter(({ name }) => (maker.nodeName === undefined || maker.nodeName === name) && !taken.has(name))
+      .map(({ name }) => name);
+    const unscheduled = there.filter(({ nodeName }) => nodeName === undefined).length;
+    return free.slice(0, Math.max(free.length - unscheduled, 0));
+  };
+
+  const addressesOf = (key: string, host: string | undefined): Pod['addresses'] => {
+    const ofNode = (host !== undefined && nodes.get(host)?.internalIPs) || [];
     const ips = ofNode.length > 0 ? ofNode : pools.flatMap((pool) => pool.allocate(key) ?? []);
     return ips.map((ip) => ({ given: ip.text, ip }));
   };
@@ -83,4 +111,51 @@ export function standInPods(
     known.set(maker, pods);
     return pods;
   };
+}
+
+function keyOf(namespace: string, kind: Maker['kind'], name: string): string {
+  return `${namespace}/${kind}/${name}`;
+}
+
+/** The Pods that the controllers count (FilterActivePods), by the workload that says how many there are. */
+function podsByWorkload(
+  { pods, workloads }: Cluster,
+  known: ReadonlySet<string>,
+): ReadonlyMap<string, readonly Pod[]> {
+  const replicaSets = new Map(
+    workloads
+      .filter(({ kind }) => kind === 'ReplicaSet')
+      .map(({ namespace, name, owner }) => [`${namespace}/${name}`, owner]),
+  );
+  const groups = new Map<string, Pod[]>();
+  for (const pod of pods) {
+    const { namespace, owner, template, terminal, terminating } = pod;
+    if (owner === undefined || terminal || terminating) continue;
+    let top = owner;
+    if (owner.kind === 'ReplicaSet') {
+      const key = `${namespace}/${owner.name}`;
+      // A Deployment names its ReplicaSets after itself and the hash that is a label of their Pods.
+      const suffix = `-${template.labels.get('pod-template-hash') ?? ''}`;
+      const byName = owner.name.endsWith(suffix) ? owner.name.slice(0, -suffix.length) : '';
+      const above = replicaSets.has(key)
+        ? replicaSets.get(key)
+        : { kind: 'Deployment' as const, name: byName };
+      if (above !== undefined && known.has(keyOf(namespace, above.kind, above.name))) top = above;
+    }
+    const key = keyOf(namespace, top.kind, top.name);
+    const group = groups.get(key);
+    if (group === undefined) groups.set(key, [pod]);
+    else group.push(pod);
+  }
+  return groups;
+}
+
+/** The ordinals of a StatefulSet that no Pod has yet. */
+function ordinalsOf({ name, replicas, firstOrdinal }: Maker, there: readonly Pod[]): readonly number[] {
+  const taken = new Set(there.map((pod) => pod.name));
+  const ordinals: number[] = [];
+  for (let ordinal = firstOrdinal; ordinal < firstOrdinal + replicas; ordinal++) {
+    if (!taken.has(`${name}-${ordinal}`)) ordinals.push(ordinal);
+  }
+  return ordinals;
 }
