@@ -18,9 +18,18 @@ export function* rulesText(compilation: Compilation, family: IPFamily, format: F
 /** How the first lines of a text begin that no node can have: kp-diff looks for it. */
 const INVENTED = 'invented addresses: ';
 
-/** Whether a text of rules says that addresses in it were invented. */
+const INVENTED_LINE = `# ${INVENTED}`;
+
+/** What may stand before it on its line: a quotation mark, a byte order mark. */
+const BEFORE = /(?:^|[\r\n])[> \t\ufeff]*$/;
+const MOST_BEFORE = 200;
+
+/** Whether any line of a text says that addresses in it were invented, whatever was put around it since. */
 export function saysInvented(text: string): boolean {
-  return text.startsWith(`# ${INVENTED}`);
+  for (let at = text.indexOf(INVENTED_LINE); at >= 0; at = text.indexOf(INVENTED_LINE, at + 1)) {
+    if (BEFORE.test(text.slice(Math.max(0, at - MOST_BEFORE), at))) return true;
+  }
+  return false;
 }
 
 /** Longer than any name of a node. */

@@ -19,7 +19,7 @@ export type IpvsArtefact = keyof typeof IPVS_FILES;
 
 /**
  * The text of one of them. `ipset restore`, `ip -batch` and `sysctl -p` pass over comments; `ipvsadm -R` ends at
- * one (ipvsadm 1.31), so its text has no head.
+ * one (ipvsadm 1.31), so its text has no head, but where addresses in it were invented: nobody should load those.
  */
 export function ipvsText(
   compilation: Compilation,
@@ -34,7 +34,10 @@ export function ipvsText(
         printIpsetRestore(families.flatMap((family) => ipvs.sets[family]))
       );
     case 'ipvsadm':
-      return printIpvsadmRestore(families.flatMap((family) => ipvs.virtualServers[family]));
+      return (
+        (compilation.invented.length > 0 ? commentHead(compilation, 'ipvsadm -R refuses this') : '') +
+        printIpvsadmRestore(families.flatMap((family) => ipvs.virtualServers[family]))
+      );
     case 'addr':
       return (
         commentHead(

@@ -139,7 +139,7 @@ async function readSides(
   const invented: { expected: readonly string[]; actual: readonly string[] } = { expected: [], actual: [] };
   const state = (name: 'expected' | 'actual') => {
     const side = sides[name];
-    if (side?.kind === 'rules' && side.invented) invented[name] = ['its first line says so'];
+    if (side?.kind === 'rules' && side.invented) invented[name] = ['a line of it says so'];
     if (side?.kind !== 'manifests') return side?.state;
     const other = sides[name === 'expected' ? 'actual' : 'expected'];
     const compiled = compileSide(

@@ -136,6 +136,7 @@ export function compileSide(
   const filled =
     other?.kind === 'rules' ? fillFromDump(served, asked, other.state, other.interfaces) : undefined;
   const { cluster: known, request } = filled ?? { cluster: served, request: asked };
+  if (filled !== undefined) reportNoNodePorts(filled.cluster, filled.addressed, report);
   // What the dump shows is no invention; what it does not show either may be one.
   const cluster = inventAddresses(known, manifests, report);
   const compilation = compile(
@@ -172,6 +173,23 @@ export function compileSide(
     other?.kind === 'rules' && other.invented && filled !== undefined && filled.addressed.size > 0;
   const invented = [...compilation.invented, ...(copied ? ['those of the rules on the other side'] : [])];
   return { state, invented, isAnswered };
+}
+
+/** The API server gives each port of a NodePort Service a node port; a dump without one is no node as it should be. */
+function reportNoNodePorts({ services }: Cluster, addressed: ReadonlySet<string>, report: Report): void {
+  for (const { namespace, name, type, ports, origin } of services) {
+    if (type !== 'NodePort' || !addressed.has(`${namespace}/${name}`)) continue;
+    const index = ports.findIndex(({ nodePort }) => nodePort === 0);
+    if (index < 0) continue;
+    report({
+      code: 'no-node-port',
+      severity: 'warning',
+      message: 'neither the manifest nor the dump has the node port of this port; it is not compared',
+      object: `Service ${namespace}/${name}`,
+      field: ['spec', 'ports', index],
+      origin,
+    });
+  }
 }
 
 function ipvsState({ sets, virtualServers, addresses, owners, excludeCIDRs }: IpvsArtefacts): IpvsState {

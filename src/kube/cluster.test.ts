@@ -102,6 +102,8 @@ describe('of two objects with one name', () => {
   test('the same contents are one object, whatever else differs', () => {
     const uid = { metadata: { namespace: 'shop', name: 'web', uid: 'x', resourceVersion: '2' } };
     expect(problemsOf(serviceManifest({}), serviceManifest({}, uid))).toEqual([]);
+    const metadata = { namespace: 'shop', name: 'web', labels: { app: 'web' }, annotations: { note: 'x' } };
+    expect(problemsOf(serviceManifest({}), serviceManifest({}, { metadata }))).toEqual([]);
     expect(problemsOf(sliceManifest({}), sliceManifest({}))).toEqual([]);
     expect(problemsOf(nodeManifest({}), nodeManifest({ conditions: [] }))).toEqual([]);
   });
@@ -116,6 +118,11 @@ describe('of two objects with one name', () => {
     ]);
     const address = { addresses: [{ type: 'InternalIP', address: '192.168.0.2' }] };
     expect(problemsOf(nodeManifest({}), nodeManifest(address))).toEqual([
+      `error conflicting-objects ${message}`,
+    ]);
+    const labels = { 'service.kubernetes.io/service-proxy-name': 'other' };
+    const metadata = { namespace: 'shop', name: 'web', labels };
+    expect(problemsOf(serviceManifest({}), serviceManifest({}, { metadata }))).toEqual([
       `error conflicting-objects ${message}`,
     ]);
     expect(problemsOf(serviceManifest({}), serviceManifest({ type: 'ExternalName' }))).toContain(

@@ -51,10 +51,7 @@ ports:
     namespace: 'shop',
     name: 'web-x7k2p',
     serviceName: 'web',
-    labels: new Map([
-      ['endpointslice.kubernetes.io/managed-by', 'endpointslice-controller.k8s.io'],
-      ['kubernetes.io/service-name', 'web'],
-    ]),
+    labels: new Map([['kubernetes.io/service-name', 'web']]),
     addressType: 'IPv4',
     ports: [
       { name: 'http', protocol: 'TCP', port: 8080 },

@@ -15,6 +15,7 @@ import {
   stringMapField,
 } from './fields.ts';
 import { type IPFamily, parseIP } from './ip.ts';
+import { LABELS_THAT_COUNT } from './kube-proxy-version.ts';
 import { readObjectName } from './object-name.ts';
 import { readPortName } from './port-name.ts';
 import { type Protocol, readProtocol } from './protocol.ts';
@@ -56,6 +57,8 @@ export interface EndpointSlice {
 
 const SERVICE_NAME_LABEL = 'kubernetes.io/service-name';
 
+const LABELS: ReadonlySet<string> = new Set([SERVICE_NAME_LABEL, ...LABELS_THAT_COUNT]);
+
 const ADDRESS_TYPES = ['IPv4', 'IPv6', 'FQDN'] as const;
 const NONE: readonly string[] = [];
 
@@ -73,7 +76,7 @@ export function readEndpointSlice(
   const object = readObjectName('EndpointSlice', 'namespaced', 'subdomain', value, origin, sink);
   if (object === undefined) return undefined;
   const { namespace, name, metadata, context } = object;
-  const labels = stringMapField(context, metadata, 'labels', ['metadata']);
+  const labels = stringMapField(context, metadata, 'labels', ['metadata'], LABELS);
   const serviceName = labels.get(SERVICE_NAME_LABEL) ?? '';
   if (serviceName === '') {
     report(

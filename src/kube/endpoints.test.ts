@@ -37,7 +37,7 @@ subsets:
   ports: [{port: 9090}]
 `);
   const plain = { serving: true, terminating: false, zoneHints: [], nodeHints: [] };
-  const common = { namespace: 'shop', serviceName: 'web', labels: new Map([['app', 'web']]), origin: ORIGIN };
+  const common = { namespace: 'shop', serviceName: 'web', labels: new Map(), origin: ORIGIN };
   const ports = [
     { name: 'http', protocol: 'TCP', port: 8080 },
     { name: 'dns', protocol: 'UDP', port: 53 },
@@ -109,9 +109,22 @@ subsets:
   });
 });
 
-test('subsets that are null or have no addresses give nothing', () => {
-  expect(read(endpointsManifest(null))).toEqual({ value: [], problems: [] });
-  expect(read(endpointsManifest([{ addresses: null, ports: null }]))).toEqual({ value: [], problems: [] });
+test('subsets that are null or have no addresses say that there are no endpoints', () => {
+  const none = {
+    namespace: 'shop',
+    name: 'web without subsets',
+    serviceName: 'web',
+    labels: new Map(),
+    addressType: 'IPv4',
+    ports: [],
+    endpoints: [],
+    origin: ORIGIN,
+  };
+  expect(read(endpointsManifest(null))).toEqual({ value: [none], problems: [] });
+  expect(read(endpointsManifest([{ addresses: null, ports: null }]))).toEqual({
+    value: [none],
+    problems: [],
+  });
 });
 
 test.each([

@@ -11,11 +11,13 @@ import {
   stringMapField,
 } from './fields.ts';
 import { parseIP } from './ip.ts';
+import { LABELS_THAT_COUNT } from './kube-proxy-version.ts';
 import { readObjectName } from './object-name.ts';
 import { readPortName } from './port-name.ts';
 import { readProtocol } from './protocol.ts';
 
 const SKIP_MIRROR_LABEL = 'endpointslice.kubernetes.io/skip-mirror';
+const LABELS: ReadonlySet<string> = new Set([SKIP_MIRROR_LABEL, ...LABELS_THAT_COUNT]);
 const LEADER_ANNOTATION = 'control-plane.alpha.kubernetes.io/leader';
 
 /**
@@ -26,7 +28,7 @@ export function readEndpoints(value: JsonObject, origin: Origin, sink: Report): 
   const object = readObjectName('Endpoints', 'namespaced', 'subdomain', value, origin, sink);
   if (object === undefined) return [];
   const { namespace, name, metadata, context } = object;
-  const labels = stringMapField(context, metadata, 'labels', ['metadata']);
+  const labels = stringMapField(context, metadata, 'labels', ['metadata'], LABELS);
   if (labels.get(SKIP_MIRROR_LABEL) === 'true') {
     report(
       context,
@@ -48,7 +50,7 @@ export function readEndpoints(value: JsonObject, origin: Origin, sink: Report): 
     );
     return [];
   }
-  return objectListField(context, value, 'subsets', []).flatMap(({ value: subset, index }) => {
+  const slices = objectListField(context, value, 'subsets', []).flatMap(({ value: subset, index }) => {
     const path: FieldPath = ['subsets', index];
     const ports = readPorts(context, subset, path);
     const endpoints = [
@@ -72,6 +74,14 @@ export function readEndpoints(value: JsonObject, origin: Origin, sink: Report): 
       ];
     });
   });
+  if (slices.length > 0) return slices;
+  // Without addresses it still says something: that the Service has no endpoints.
+  const none: Pick<EndpointSlice, 'addressType' | 'ports' | 'endpoints'> = {
+    addressType: 'IPv4',
+    ports: [],
+    endpoints: [],
+  };
+  return [{ namespace, name: `${name} without subsets`, serviceName: name, labels, ...none, origin }];
 }
 
 function readPorts(context: ObjectContext, subset: JsonObject, at: FieldPath): SlicePort[] {

@@ -173,19 +173,20 @@ export function isObject(value: unknown): value is JsonObject {
   return typeof value === 'object' && value !== null && !Array.isArray(value);
 }
 
-/** The strings of a mapping such as labels or annotations. */
+/** The strings of a mapping such as labels or annotations, or of those only whose names are `wanted`; all are checked. */
 export function stringMapField(
   context: ObjectContext,
   object: JsonObject,
   key: string,
   path: FieldPath,
+  wanted?: ReadonlySet<string>,
 ): ReadonlyMap<string, string> {
   const map = new Map<string, string>();
   const value = objectField(context, object, key, path);
   if (value === undefined) return map;
   for (const [name, text] of Object.entries(value)) {
-    if (typeof text === 'string') map.set(name, text);
-    else wrongType(context, [...path, key, name], text, 'a string');
+    if (typeof text !== 'string') wrongType(context, [...path, key, name], text, 'a string');
+    else if (wanted?.has(name) !== false) map.set(name, text);
   }
   return map;
 }

@@ -328,6 +328,21 @@ export const NEWEST_VERSION: KubeProxyVersion = kubeProxyVersion(NEWEST_MINOR);
 /** The oldest one. */
 export const OLDEST_VERSION: KubeProxyVersion = kubeProxyVersion(OLDEST_MINOR);
 
+const ALL_BEHAVIOURS: readonly Change['before'][] = [NEWEST, ...HISTORY.map(({ before }) => before)];
+
+/** Labels by which some version leaves out a Service or an EndpointSlice. */
+export const LABELS_THAT_COUNT: ReadonlySet<string> = new Set(
+  ALL_BEHAVIOURS.flatMap(({ serviceIgnoredBy = [], endpointSliceIgnoredBy = [] }) => [
+    ...serviceIgnoredBy,
+    ...endpointSliceIgnoredBy,
+  ]),
+);
+
+/** Annotations of Services that some version reads. */
+export const ANNOTATIONS_THAT_COUNT: ReadonlySet<string> = new Set(
+  ALL_BEHAVIOURS.flatMap(({ hintsAnnotations = [] }) => hintsAnnotations),
+);
+
 /** The version 1.`minor`, whose number must be in the known range (see parseMinor, isKnownMinor). */
 export function kubeProxyVersion(minor: number, without: ReadonlySet<string> = NOTHING): KubeProxyVersion {
   let behaviour = NEWEST;

@@ -75,8 +75,8 @@ status:
   expect(readQuietly(value as Manifest)).toEqual({
     namespace: 'shop',
     name: 'web',
-    labels: new Map([['app', 'web']]),
-    annotations: new Map([['kubectl.kubernetes.io/last-applied-configuration', '{"apiVersion":"v1"}\n']]),
+    labels: new Map(),
+    annotations: new Map(),
     type: 'LoadBalancer',
     clusterIPs: [
       { family: 'IPv4', ip: { family: 'IPv4', text: '10.96.0.50' } },
@@ -503,10 +503,28 @@ test('a load balancer with policy Local and no health check node port is warned 
 });
 
 test('keys that name parts of every JavaScript object are labels like any other', () => {
-  const labels = JSON.parse('{"__proto__": "a", "constructor": "b", "toString": "c"}');
-  expect([...readQuietly({ ...serviceManifest({}), metadata: { name: 'web', labels } }).labels]).toEqual([
+  const selector = JSON.parse('{"__proto__": "a", "constructor": "b", "toString": "c"}');
+  expect([...readQuietly(serviceManifest({ selector })).template.selector]).toEqual([
     ['__proto__', 'a'],
     ['constructor', 'b'],
     ['toString', 'c'],
   ]);
+});
+
+test('labels and annotations are those that some kube-proxy asks for', () => {
+  const names = [
+    'app',
+    'service.kubernetes.io/service-proxy-name',
+    'service.kubernetes.io/headless',
+    'service.kubernetes.io/topology-mode',
+    'service.kubernetes.io/topology-aware-hints',
+    'kubectl.kubernetes.io/last-applied-configuration',
+  ];
+  const all = Object.fromEntries(names.map((name) => [name, 'x']));
+  const service = readQuietly({
+    ...serviceManifest({}),
+    metadata: { name: 'web', labels: all, annotations: all },
+  });
+  expect([...service.labels.keys()]).toEqual([names[1], names[2]]);
+  expect([...service.annotations.keys()]).toEqual([names[3], names[4]]);
 });

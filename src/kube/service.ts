@@ -14,6 +14,7 @@ import {
   stringMapField,
 } from './fields.ts';
 import { type CIDR, type IPAddress, type IPFamily, parseCIDR, parseIP } from './ip.ts';
+import { ANNOTATIONS_THAT_COUNT, LABELS_THAT_COUNT } from './kube-proxy-version.ts';
 import { readObjectName } from './object-name.ts';
 import { readPortName } from './port-name.ts';
 import { type Protocol, readProtocol } from './protocol.ts';
@@ -48,6 +49,7 @@ export interface ServicePortSpec {
 export interface Service {
   readonly namespace: string;
   readonly name: string;
+  /** Those alone that some kube-proxy asks for, and so of the annotations: others make no copy another Service. */
   readonly labels: ReadonlyMap<string, string>;
   readonly annotations: ReadonlyMap<string, string>;
   readonly type: 'ClusterIP' | 'NodePort' | 'LoadBalancer';
@@ -122,8 +124,8 @@ export function readService(
   const service: Service = {
     namespace,
     name,
-    labels: stringMapField(context, metadata, 'labels', ['metadata']),
-    annotations: stringMapField(context, metadata, 'annotations', ['metadata']),
+    labels: stringMapField(context, metadata, 'labels', ['metadata'], LABELS_THAT_COUNT),
+    annotations: stringMapField(context, metadata, 'annotations', ['metadata'], ANNOTATIONS_THAT_COUNT),
     type,
     clusterIPs: clusterIPs === 'no cluster IP' ? [] : clusterIPs,
     ports: readPorts(context, spec),

@@ -19,15 +19,20 @@ export interface Search {
  * Hidden entries (`.git`, `..data` of a mounted ConfigMap) and other names are passed over in silence; links are
  * followed, but no directory is entered twice. What cannot be read is reported, the rest still found.
  */
-export function findFiles(directory: string, search: Search): string[] {
+export function findFiles(
+  directory: string,
+  search: Search,
+): { readonly files: readonly string[]; readonly isNew: boolean } {
   const found: string[] = [];
   let full = false;
+  let isNew = true;
 
   function enter(path: string): void {
     let entries: Dirent[];
     try {
       const real = realpathSync(path);
       if (search.entered.has(real)) {
+        if (path === directory) isNew = false;
         search.report({
           code: 'directory-seen',
           severity: 'note',
@@ -95,5 +100,5 @@ export function findFiles(directory: string, search: Search): string[] {
   }
 
   enter(directory);
-  return found;
+  return { files: found, isNew };
 }

@@ -67,14 +67,14 @@ export async function loadObjects(
     } else if (input !== '-' && isDirectory(input)) {
       const maxFiles = run.limits.maxFiles - found;
       run.store.begin(input);
-      const files = findFiles(input, { entered, maxFiles, report });
+      const { files, isNew } = findFiles(input, { entered, maxFiles, report });
       found += files.length;
       for (const [index, file] of files.entries()) {
         run.place = { input, index, count: files.length };
         if (isGivenUp(run)) break;
         await readFile(run, file, false);
       }
-      if (files.length === 0) {
+      if (files.length === 0 && isNew) {
         report({
           code: 'input-empty',
           severity: 'warning',

@@ -186,9 +186,42 @@ describe('kp-diff', () => {
       const { code, stdout, stderr } = await kpDiff(sides);
       expect({ code, stdout }).toEqual({ code: 2, stdout: '' });
       expect(stderr).toMatch(
-        /^kp-diff: what is (?:expected|actual) has invented addresses \(its first line says so\): it cannot be compared with what a node has\n/,
+        /^kp-diff: what is (?:expected|actual) has invented addresses \(a line of it says so\): it cannot be compared with what a node has\n/,
       );
     }
+  });
+
+  test.each<[string, (text: string) => string]>([
+    ['messages before it', (text) => `a.yaml:2:1: warning: Service shop/web: no endpoints\n${text}`],
+    ['a blank line before it', (text) => `\n${text}`],
+    ['quotation marks', (text) => text.replace(/^/gm, '> ')],
+    ['CRLF', (text) => text.replaceAll('\n', '\r\n')],
+    ['another dump before it', (text) => `*mangle\n:PREROUTING ACCEPT [0:0]\nCOMMIT\n${text}`],
+  ])('knows invented addresses again with %s', async (_title, around) => {
+    const { stdout } = await space.kpCompile(['@manifests.yaml', ...INVENT, '--node', 'node-a']);
+    space.write('around.txt', around(stdout));
+    const { code, stderr } = await kpDiff(['@around.txt', '@live.txt']);
+    expect(code).toBe(2);
+    expect(stderr).toContain('a line of it says so');
+  });
+
+  test('knows invented virtual servers again', async () => {
+    const folder = space.path('invented-ipvs');
+    const words = [
+      '@manifests.yaml',
+      ...INVENT,
+      '--node',
+      'node-a',
+      '--proxy-mode',
+      'ipvs',
+      '--out-dir',
+      folder,
+    ];
+    expect((await space.kpCompile(words)).code).toBe(0);
+    space.write('live.ipvsadm', '-A -t 10.96.0.50:80 -s rr\n');
+    const { code, stderr } = await kpDiff([`${folder}/ipvsadm.restore`, '@live.ipvsadm']);
+    expect(code).toBe(2);
+    expect(stderr).toContain('a line of it says so');
   });
 
   test('takes what a dump shows for no invention, and refuses what remains', async () => {

@@ -184,3 +184,13 @@ describe('the kinds that are not wanted', () => {
     });
   });
 });
+
+test('a folder that is named twice is no empty folder', async () => {
+  await withFiles({ 'folder/a.yaml': serviceYaml('a') }, async (folder) => {
+    const loaded = await load(folder, ['folder', 'folder']);
+    expect(loaded.names).toEqual(['Service shop/a']);
+    expect(loaded.messages).toEqual([
+      'folder: note: this directory was read already, by another name or through a link; not read again',
+    ]);
+  });
+});
