@@ -379,6 +379,74 @@ describe('what would make Pods', () => {
     });
   });
 
+  // updateIdentity of the StatefulSet controller.
+  describe('one Pod of a StatefulSet, by the labels that its controller sets:', () => {
+    const endpointsOf = (selector: Manifest, spec: Manifest = {}, more: readonly Manifest[] = []) =>
+      derive(
+        [serviceManifest({ selector }), maker('StatefulSet', { replicas: 2, ...spec }, 'db'), ...more],
+        ['10.244.0.0/16'],
+      );
+    const byName = (name: string) => ({ 'statefulset.kubernetes.io/pod-name': name });
+    const byIndex = (index: string) => ({ 'apps.kubernetes.io/pod-index': index });
+    const [zero, one] = endpointsOf({ app: 'web' }).endpoints;
+
+    test.each<[string, Manifest, string | undefined]>([
+      ['by name', byName('db-0'), zero],
+      ['by name and a label of the template', { ...byName('db-1'), app: 'web' }, one],
+      ['by index', byIndex('1'), one],
+      ['by both', { ...byName('db-1'), ...byIndex('1') }, one],
+    ])('%s', (_title, selector, expected) => {
+      expect(endpointsOf(selector)).toMatchObject({ endpoints: [expected], problems: [] });
+    });
+
+    test.each<[string, Manifest]>([
+      ['the ordinal after the last', byName('db-2')],
+      ['another StatefulSet', byName('dc-0')],
+      ['an ordinal in other words', byName('db-00')],
+      ['no ordinal', byName('db')],
+      ['a label that the template has not', { ...byName('db-0'), app: 'api' }],
+      ['name and index of two Pods', { ...byName('db-0'), ...byIndex('1') }],
+    ])('none for %s', (_title, selector) => {
+      expect(endpointsOf(selector).endpoints).toEqual([]);
+    });
+
+    test('spec.ordinals.start is that of the first', () => {
+      const from5 = { ordinals: { start: 5 } };
+      expect(endpointsOf(byName('db-6'), from5).endpoints.length).toBe(1);
+      expect(endpointsOf(byName('db-0'), from5).endpoints).toEqual([]);
+    });
+
+    test('the Pod of the input where it is there', () => {
+      const there = pending('db-0', { kind: 'StatefulSet', name: 'db' }, { nodeName: 'n1' }, byName('db-0'));
+      expect(endpointsOf(byName('db-0'), {}, [there]).endpoints).toEqual([
+        expect.stringMatching(/^IPv4 .*:80 ready serving n1$/),
+      ]);
+      expect(endpointsOf(byName('db-1'), {}, [there]).endpoints).toEqual([one]);
+    });
+
+    test('is a warning without --assume-ready', () => {
+      expect(
+        derive([serviceManifest({ selector: byName('db-0') }), maker('StatefulSet', {}, 'db')]).problems,
+      ).toEqual([
+        'warning no-endpoints: no endpoints are known of 1 Service (shop/web), though the input has what would make their Pods',
+      ]);
+    });
+  });
+
+  test('a Service that selects nothing of the input is a warning', () => {
+    const warning =
+      'warning no-endpoints: no endpoints are known of 1 Service (shop/web): no Pod of the input, and nothing that makes Pods, has the labels of the selector';
+    const other = serviceManifest({ selector: { app: 'wbe' } });
+    expect(derive([other, maker('Deployment')], ['10.244.0.0/16'])).toMatchObject({
+      endpoints: [],
+      problems: [warning],
+      invented: [],
+    });
+    expect(derive([other], ['10.244.0.0/16']).problems).toEqual([warning]);
+    expect(derive([other, maker('Deployment')]).problems).toEqual([]);
+    expect(derive([WEB, pod({ status: { phase: 'Succeeded' } })], ['10.244.0.0/16']).problems).toEqual([]);
+  });
+
   test('is not asked where Pods are there, or slices', () => {
     expect(derive([WEB, pod(), maker('Deployment')], ['10.244.0.0/16']).invented).toEqual([]);
     expect(derive([WEB, sliceManifest({}), maker('Deployment')], ['10.244.0.0/16']).invented).toEqual([]);

@@ -13,7 +13,7 @@ import type { Pod, PodTemplate } from './pod.ts';
 import { indexByLabels } from './selectors.ts';
 import type { Service, ServicePortSpec } from './service.ts';
 import { countOf } from './service-addresses.ts';
-import { type Maker, standInPods } from './stand-in-pods.ts';
+import { asksForOrdinal, type Maker, podByOrdinal, standInPods } from './stand-in-pods.ts';
 
 export interface PodEndpointOptions {
   /** Pods that workloads would have count as ready, at addresses out of these networks. */
@@ -23,7 +23,8 @@ export interface PodEndpointOptions {
 /** The cluster with slices for Services that have none of any kind, and whose selector finds Pods. */
 export function withPodEndpoints(cluster: Cluster, options: PodEndpointOptions, report: Report): Cluster {
   const { pods, workloads } = cluster;
-  if (pods.length === 0 && workloads.length === 0) return cluster;
+  const hasPods = pods.length > 0 || workloads.length > 0;
+  if (!hasPods && options.assumeReady === undefined) return cluster;
   const services = selectingServices(cluster);
   const slices = groupByService([...cluster.endpointSlices, ...cluster.mirroredSlices]);
   const zones = new Map(cluster.nodes.map(({ name, zone }) => [name, zone]));
@@ -40,7 +41,7 @@ export function withPodEndpoints(cluster: Cluster, options: PodEndpointOptions, 
     if (found.every(({ addresses }) => addresses.length === 0)) open.push(service);
     else for (const slice of withPorts(service, slicesOf(service, found, zones), report)) made.push(slice);
   }
-  if (slices.size === 0) reportUnselected(cluster.services, report);
+  if (slices.size === 0 && hasPods) reportUnselected(cluster.services, report);
   const assumed = assumeReady(cluster, open, options, zones, report);
   return {
     ...cluster,
@@ -102,11 +103,13 @@ function assumeReady(
         firstOrdinal: 0,
       })),
   ];
-  const find = indexByLabels(makers);
+  const find = makersBySelector(makers);
   const served = open.flatMap((service) => {
-    const found = find(service.namespace, service.template.selector);
-    return found.length === 0 ? [] : [{ service, makers: found }];
+    const found = find(service);
+    return found.length === 0 ? [] : [{ service, found }];
   });
+  if (asked !== undefined)
+    reportUnfound(cluster, open, new Set(served.map(({ service }) => service)), report);
   if (served.length === 0) return nothing;
   const names = served.map(({ service }) => `${service.namespace}/${service.name}`);
   if (asked === undefined) {
@@ -128,14 +131,58 @@ function assumeReady(
     return nothing;
   }
   const podsOf = standInPods(cluster, asked.podCIDRs, report);
-  const slices = served.flatMap(({ service, makers: found }) =>
-    withPorts(service, slicesOf(service, found.flatMap(podsOf), zones), report),
-  );
+  const slices = served.flatMap(({ service, found }) => {
+    const pods = found.flatMap(({ maker, only }) =>
+      podsOf(maker).filter(({ name }) => only === undefined || name === only),
+    );
+    return withPorts(service, slicesOf(service, pods, zones), report);
+  });
   const networks = asked.podCIDRs.map(({ text }) => text).join(', ');
   return {
     slices,
     invented: [`endpoints of ${countOf(names, 'Service', 'Services')}, out of ${networks}, taken for ready`],
   };
+}
+
+/** A function that gives what makes the Pods that a Service selects, with the name of the Pod where it is one alone. */
+function makersBySelector(
+  makers: readonly Maker[],
+): (service: Service) => readonly { readonly maker: Maker; readonly only?: string }[] {
+  const find = indexByLabels(makers);
+  const sets = makers.filter(({ kind }) => kind === 'StatefulSet');
+  return ({ namespace, template: { selector } }) => {
+    const found = find(namespace, selector);
+    if (!asksForOrdinal(selector)) return found.map((maker) => ({ maker }));
+    return [
+      ...found.filter(({ kind }) => kind !== 'StatefulSet').map((maker) => ({ maker })),
+      ...sets.flatMap((maker) => {
+        const only = maker.namespace === namespace ? podByOrdinal(maker, selector) : undefined;
+        return only === undefined ? [] : [{ maker, only }];
+      }),
+    ];
+  };
+}
+
+/** Nothing can be invented for a selector that nothing has the labels of; most often one of the two is misspelt. */
+function reportUnfound(
+  { pods }: Cluster,
+  open: readonly Service[],
+  served: ReadonlySet<Service>,
+  report: Report,
+): void {
+  const unserved = open.filter((service) => !served.has(service));
+  if (unserved.length === 0) return;
+  const find = indexByLabels(pods);
+  const names = unserved
+    .filter(({ namespace, template }) => find(namespace, template.selector).length === 0)
+    .map(({ namespace, name }) => `${namespace}/${name}`);
+  if (names.length === 0) return;
+  report({
+    code: 'no-endpoints',
+    severity: 'warning',
+    message: `no endpoints are known of ${countOf(names, 'Service', 'Services')}: no Pod of the input, and nothing that makes Pods, has the labels of the selector`,
+    help: 'compare the selector with the labels, or add what makes the Pods',
+  });
 }
 
 /** One slice for each family and set of port numbers: Pods may have different numbers for one name. */

@@ -159,3 +159,25 @@ function ordinalsOf({ name, replicas, firstOrdinal }: Maker, there: readonly Pod
   }
   return ordinals;
 }
+
+const POD_NAME = 'statefulset.kubernetes.io/pod-name';
+const POD_INDEX = 'apps.kubernetes.io/pod-index';
+
+/** Whether a selector asks for labels that only the controller of StatefulSets sets: initIdentity, updateIdentity. */
+export function asksForOrdinal(selector: ReadonlyMap<string, string>): boolean {
+  return selector.has(POD_NAME) || selector.has(POD_INDEX);
+}
+
+/** The name of the Pod of a StatefulSet that such a selector finds. */
+export function podByOrdinal(set: Maker, selector: ReadonlyMap<string, string>): string | undefined {
+  const { name, replicas, firstOrdinal, template } = set;
+  const ordinal = selector.get(POD_INDEX) ?? selector.get(POD_NAME)?.slice(name.length + 1) ?? '';
+  const index = Number(ordinal) - firstOrdinal;
+  if (!/^(0|[1-9]\d*)$/.test(ordinal) || index < 0 || index >= replicas) return undefined;
+  const pod = `${name}-${ordinal}`;
+  const found = [...selector].every(
+    ([label, value]) =>
+      label === POD_INDEX || (label === POD_NAME ? value === pod : template.labels.get(label) === value),
+  );
+  return found ? pod : undefined;
+}
