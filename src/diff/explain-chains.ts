@@ -34,8 +34,10 @@ export function explainBalancing(
   for (const [target, { rule }] of expected.shares) {
     if (actual.shares.has(target)) continue;
     const chainIsGone = sides.actual.tables.get(table)?.chains.has(target) !== true;
-    // Its rule is there, but those before it leave nothing for it.
-    const isShadowed = rulesOf(sides.actual, table, chain).some((other) => jumpOf(other) === target);
+    // Its rule is there, but those before it leave nothing for it; that of affinity is for those who came before.
+    const isShadowed = rulesOf(sides.actual, table, chain).some(
+      (other) => jumpOf(other) === target && !other.matches.some(({ kind }) => kind === 'recent'),
+    );
     const message = isShadowed
       ? `endpoint ${names.endpoint(target)} gets no traffic: rules before its own take it all`
       : `endpoint ${names.endpoint(target)} is not programmed`;

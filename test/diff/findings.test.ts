@@ -223,6 +223,11 @@ const TABLE: readonly (readonly [title: string, edits: readonly Edit[], findings
     ['shop/cart: [session-affinity] session affinity missing'],
   ],
   [
+    'new connections to an endpoint, but not those of clients that came before',
+    [replace(/^-A KUBE-SVC-.*"shop\/cart -> .* --mode random .*\n/m, '')],
+    ['shop/cart: [endpoint-missing] endpoint 10.244.1.30:8080 is not programmed'],
+  ],
+  [
     'session affinity lasts shorter',
     [replace(/--seconds 10800/g, '--seconds 600')],
     ['shop/cart: [session-affinity] session affinity lasts 600 s instead of 10800 s'],
