@@ -142,6 +142,19 @@ describe('addresses and node ports of manifests', () => {
       ['10.96.0.0/12', 'fd00:10:96::/108'],
       'shop/web 10.96.0.9',
     ],
+    // initIPFamilyFields appends the family that RequireDualStack lacks.
+    [
+      'dual-stack required, with the address of one family',
+      { clusterIP: '10.96.0.9', ipFamilies: ['IPv4'], ipFamilyPolicy: 'RequireDualStack' },
+      ['10.96.0.0/12', 'fd00:10:96::/108'],
+      'shop/web 10.96.0.9 fd00:10:96::5:7733',
+    ],
+    [
+      'dual-stack required, with the address of one family and one range',
+      { clusterIP: '10.96.0.9', ipFamilies: ['IPv4'], ipFamilyPolicy: 'RequireDualStack' },
+      ['10.96.0.0/12'],
+      'shop/web 10.96.0.9',
+    ],
     ['headless', { clusterIP: 'None' }, ['10.96.0.0/12'], ''],
   ])('%s', (_title, spec, cidrs, expected) => {
     const filled = fill([manifest('web', spec)], cidrs);
@@ -209,6 +222,37 @@ describe('addresses and node ports of manifests', () => {
     ]);
     expect(errorsOf(filled)).toEqual([
       'error no-address-left at spec.clusterIP: no IPv4 address is left in --service-cidr',
+    ]);
+  });
+
+  test('node ports run out, those of health checks too', () => {
+    const run = (last: number) =>
+      told((report) =>
+        withServiceAddresses(
+          collect(
+            [
+              manifest('web', {
+                type: 'LoadBalancer',
+                externalTrafficPolicy: 'Local',
+                clusterIP: '10.96.0.9',
+              }),
+            ],
+            () => {},
+          ),
+          { serviceCIDRs: [], nodePorts: { first: 30000, last } },
+          report,
+        ),
+      ).problems;
+    const health =
+      'error no-address-left at spec.healthCheckNodePort: no node port for health checks is left in --service-node-port-range';
+    expect(run(30001).filter((line) => line.startsWith('error'))).toEqual([]);
+    expect(run(30000)).toEqual([
+      health,
+      'note invented-address at spec: invented: node port 30000 for 80/TCP',
+    ]);
+    expect(run(29999)).toEqual([
+      'error no-address-left at spec.ports: no node port is left in --service-node-port-range',
+      health,
     ]);
   });
 

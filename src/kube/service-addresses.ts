@@ -90,7 +90,7 @@ function reserveAll(service: Service, { addresses, nodePorts }: Pools): void {
 function complete(service: Service, pools: Pools, report: Report): Service {
   const clusterIPs = withClusterIPs(service, pools, report);
   const ports = withNodePorts(service, pools, report);
-  const healthCheckNodePort = withHealthCheckPort(service, pools);
+  const healthCheckNodePort = withHealthCheckPort(service, pools, report);
   const unchanged =
     clusterIPs === service.clusterIPs &&
     ports === service.ports &&
@@ -133,8 +133,12 @@ function familiesOf(
     refuse(service, ['spec', field], message, report);
     return undefined;
   };
-  // A Service of a cluster has its families; it stays as it is when the cluster becomes a dual-stack one.
-  if (clusterIPs.length > 0 && template.ipFamilies.length === clusterIPs.length) return families;
+  // A Service of a cluster has its families; it stays as it is when the cluster becomes a dual-stack one. One that
+  // requires both never had one alone there: it is a manifest.
+  const lacksFamily = ipFamilyPolicy === 'RequireDualStack' && families.length === 1 && addresses.size === 2;
+  if (clusterIPs.length > 0 && template.ipFamilies.length === clusterIPs.length && !lacksFamily) {
+    return families;
+  }
   if (ipFamilyPolicy === 'SingleStack' && families.length > 1 && clusterIPs.length < 2) {
     return wrong('ipFamilyPolicy', 'two families need the policy PreferDualStack or RequireDualStack');
   }
@@ -160,7 +164,7 @@ function withNodePorts(service: Service, { nodePorts }: Pools, report: Report): 
   const byNumber = new Map<number, number>();
   for (const { port, nodePort } of ports)
     if (nodePort !== 0 && !byNumber.has(port)) byNumber.set(port, nodePort);
-  return ports.map((port): ServicePortSpec => {
+  const found = ports.map((port): ServicePortSpec => {
     if (port.nodePort !== 0) return port;
     const shared = byNumber.get(port.port);
     const nodePort = shared ?? nodePorts.allocate(`${namespace}/${name}:${port.name || port.port}`) ?? 0;
@@ -170,14 +174,22 @@ function withNodePorts(service: Service, { nodePorts }: Pools, report: Report): 
     byNumber.set(port.port, nodePort);
     return { ...port, nodePort };
   });
+  return found.some(({ nodePort }, index) => nodePort !== ports[index]?.nodePort) ? found : ports;
 }
 
-function withHealthCheckPort(service: Service, { nodePorts }: Pools): number {
+function withHealthCheckPort(service: Service, { nodePorts }: Pools, report: Report): number {
   const { namespace, name, type, externalTrafficPolicy, healthCheckNodePort } = service;
-  if (healthCheckNodePort !== 0 || type !== 'LoadBalancer' || externalTrafficPolicy !== 'Local') {
-    return healthCheckNodePort;
-  }
-  return nodePorts?.allocate(`${namespace}/${name} health check`) ?? 0;
+  const wanted = type === 'LoadBalancer' && externalTrafficPolicy === 'Local';
+  if (nodePorts === undefined || !wanted || healthCheckNodePort !== 0) return healthCheckNodePort;
+  const port = nodePorts.allocate(`${namespace}/${name} health check`);
+  if (port !== undefined) return port;
+  refuse(
+    service,
+    ['spec', 'healthCheckNodePort'],
+    'no node port for health checks is left in --service-node-port-range',
+    report,
+  );
+  return 0;
 }
 
 function noteInvented(before: Service, after: Service, report: Report): void {
