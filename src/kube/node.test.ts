@@ -1,4 +1,4 @@
-import { expect, test } from 'vitest';
+import { describe, expect, test } from 'vitest';
 import { documents, type Manifest, nodeManifest, ORIGIN, type Told, told } from '../../test/kube/support.ts';
 import type { JsonObject } from './fields.ts';
 import { type Node, readNode } from './node.ts';
@@ -54,6 +54,7 @@ status:
         },
       ],
       version: 'v1.30.5-eks-1',
+      hasLabels: expect.any(Function),
       origin: ORIGIN,
     },
   });
@@ -69,6 +70,7 @@ test('a Node may say nothing but its name', () => {
       externalIPs: [],
       podCIDRs: [],
       version: undefined,
+      hasLabels: expect.any(Function),
       origin: ORIGIN,
     },
   });
@@ -115,4 +117,28 @@ test('a Node needs the name of a node', () => {
   expect(read({ metadata: { name: 'Node_A' } }).problems).toEqual([
     'error invalid-name at metadata.name: "Node_A" is not a name of a Node (lower-case letters, digits, dots and hyphens, at most 253 characters)',
   ]);
+});
+
+describe('labels', () => {
+  const node = (labels: Manifest, nodeInfo: Manifest = {}) =>
+    read(nodeManifest({ nodeInfo }, { metadata: { name: 'node-a', labels } })).value;
+
+  test.each<[string, Readonly<Record<string, string>>, boolean]>([
+    ['none is wanted', {}, true],
+    ['both', { disk: 'ssd', rack: '' }, true],
+    ['another value', { disk: 'hdd' }, false],
+    ['one of two', { disk: 'ssd', pool: 'a' }, false],
+    ['an empty value is not one that is not there', { pool: '' }, false],
+    ['those of the kubelet', { 'kubernetes.io/os': 'linux', 'kubernetes.io/hostname': 'node-a' }, true],
+    ['another system', { 'kubernetes.io/os': 'windows' }, false],
+  ])('%s', (_title, wanted, expected) => {
+    const found = node({ disk: 'ssd', rack: '' })?.hasLabels?.(new Map(Object.entries(wanted)));
+    expect(found).toBe(expected);
+  });
+
+  test('of a Node count before what the kubelet would set', () => {
+    const wanted = new Map([['kubernetes.io/os', 'windows']]);
+    expect(node({ 'kubernetes.io/os': 'windows' })?.hasLabels?.(wanted)).toBe(true);
+    expect(node({}, { operatingSystem: 'windows' })?.hasLabels?.(wanted)).toBe(true);
+  });
 });

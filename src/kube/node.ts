@@ -22,6 +22,11 @@ export interface Node {
   readonly podCIDRs: readonly { readonly given: string; readonly cidr: CIDR }[];
   /** status.nodeInfo.kubeProxyVersion, else kubeletVersion: `v1.30.5`. */
   readonly version: string | undefined;
+  /**
+   * Whether it has all of these labels. No list of them: copies of a Node that differ in others, which come and go,
+   * are no conflict.
+   */
+  readonly hasLabels?: (wanted: ReadonlyMap<string, string>) => boolean;
   readonly origin: Origin;
 }
 
@@ -82,6 +87,13 @@ export function readNode(value: JsonObject, origin: Origin, sink: Report): Node 
   const version =
     stringField(context, info, 'kubeProxyVersion', path) ||
     stringField(context, info, 'kubeletVersion', path);
+  // The kubelet sets these (initialNode), so that Nodes written by hand seldom say them.
+  const os = stringField(context, info, 'operatingSystem', path) || 'linux';
+  const given = new Map([
+    ['kubernetes.io/hostname', name],
+    ['kubernetes.io/os', os],
+    ['beta.kubernetes.io/os', os],
+  ]);
   return {
     name,
     zone: labels.get(ZONE_LABEL) ?? '',
@@ -89,6 +101,8 @@ export function readNode(value: JsonObject, origin: Origin, sink: Report): Node 
     externalIPs,
     podCIDRs,
     version: version || undefined,
+    hasLabels: (wanted) =>
+      [...wanted].every(([label, value]) => (labels.get(label) ?? given.get(label)) === value),
     origin,
   };
 }

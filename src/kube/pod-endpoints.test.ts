@@ -336,6 +336,12 @@ describe('what would make Pods', () => {
       expect(nodesOf([on('n1'), on('n2')])).toEqual(['n1', 'n2']);
       expect(nodesOf([on('n2')])).toEqual(['n1', 'n2']);
       expect(nodesOf([pending('web-x', owner)]).length).toBe(2);
+      // ReplaceDaemonSetPodNodeNameNodeAffinity: what its controller writes instead of spec.nodeName.
+      const nodeSelectorTerms = [{ matchFields: [{ key: 'metadata.name', operator: 'In', values: ['n1'] }] }];
+      const affinity = {
+        nodeAffinity: { requiredDuringSchedulingIgnoredDuringExecution: { nodeSelectorTerms } },
+      };
+      expect(nodesOf([pending('web-x', owner, { affinity })]).sort()).toEqual(['n1', 'n2']);
     });
 
     test('not those that are done or leave', () => {
@@ -445,6 +451,39 @@ describe('what would make Pods', () => {
     expect(derive([other], ['10.244.0.0/16']).problems).toEqual([warning]);
     expect(derive([other, maker('Deployment')]).problems).toEqual([]);
     expect(derive([WEB, pod({ status: { phase: 'Succeeded' } })], ['10.244.0.0/16']).problems).toEqual([]);
+  });
+
+  // NodeShouldRunDaemonPod.
+  describe('a DaemonSet has Pods on the Nodes that its template selects:', () => {
+    const selecting = (nodeSelector: Manifest) =>
+      maker('DaemonSet', {
+        template: { metadata: { labels: { app: 'web' } }, spec: { nodeSelector, hostNetwork: true } },
+      });
+    const [N1, N2] = ['IPv4 192.168.0.1:8080 ready serving n1', 'IPv4 192.168.0.2:8080 ready serving n2'];
+    test.each<[string, Manifest, readonly string[]]>([
+      ['by a label', { disk: 'ssd' }, [N1]],
+      ['by its name', { 'kubernetes.io/hostname': 'n2' }, [N2]],
+      ['all', { 'kubernetes.io/os': 'linux' }, [N1, N2]],
+    ])('%s', (_title, nodeSelector, expected) => {
+      expect(derive([WEB, ...NODES, selecting(nodeSelector)], ['10.244.0.0/16'])).toMatchObject({
+        endpoints: expected,
+        problems: [],
+      });
+    });
+
+    test('none, and that is a warning', () => {
+      expect(derive([WEB, ...NODES, selecting({ disk: 'hdd' })], ['10.244.0.0/16'])).toMatchObject({
+        endpoints: [],
+        problems: [
+          'warning no-endpoints at spec.template.spec.nodeSelector: selects none of the Nodes of the input: it has no Pods',
+        ],
+      });
+    });
+  });
+
+  test('copies of a Node that differ in labels are no conflict', () => {
+    const both = [node('n1', '192.168.0.1', { disk: 'ssd' }), node('n1', '192.168.0.1', { disk: 'hdd' })];
+    expect(told((report) => collect(both, report)).problems).toEqual([]);
   });
 
   test('is not asked where Pods are there, or slices', () => {

@@ -99,6 +99,7 @@ function assumeReady(
         ...pod,
         kind: 'Pod' as const,
         replicas: 1,
+        nodeName: pod.nodeName ?? pod.meantFor,
         nodeSelector: new Map(),
         firstOrdinal: 0,
       })),

@@ -10,6 +10,7 @@ import {
   report,
   showValue,
   stringField,
+  stringListField,
   stringMapField,
 } from './fields.ts';
 import { type IPAddress, parseIP } from './ip.ts';
@@ -41,6 +42,8 @@ export interface Pod {
   readonly name: string;
   readonly template: PodTemplate;
   readonly nodeName: string | undefined;
+  /** The node that the DaemonSet controller made it for, while the scheduler has not put it there yet. */
+  readonly meantFor: string | undefined;
   readonly addresses: readonly { readonly given: string; readonly ip: IPAddress }[];
   readonly ready: boolean;
   /** It has a deletionTimestamp. */
@@ -92,11 +95,13 @@ export function podReader(): (value: JsonObject, origin: Origin, sink: Report) =
     const key = JSON.stringify([[...template.labels], template.namedPorts, template.hostNetwork]);
     const shared = templates.get(key) ?? template;
     templates.set(key, shared);
+    const nodeName = stringField(context, spec, 'nodeName', ['spec']) || undefined;
     return {
       namespace,
       name,
       template: shared,
-      nodeName: stringField(context, spec, 'nodeName', ['spec']) || undefined,
+      nodeName,
+      meantFor: nodeName === undefined ? readTarget(context, spec) : undefined,
       addresses: readAddresses(context, status),
       ready: isReady(context, status),
       terminating: (fieldOf(metadata, 'deletionTimestamp') ?? null) !== null,
@@ -105,6 +110,26 @@ export function podReader(): (value: JsonObject, origin: Origin, sink: Report) =
       origin,
     };
   };
+}
+
+/** GetTargetNodeName of the DaemonSet controller. */
+function readTarget(context: ObjectContext, spec: JsonObject): string | undefined {
+  const path = ['spec', 'affinity', 'nodeAffinity', 'requiredDuringSchedulingIgnoredDuringExecution'];
+  let affinity: JsonObject = spec;
+  for (const [depth, field] of path.slice(1).entries()) {
+    const inner = objectField(context, affinity, field, path.slice(0, depth + 1));
+    if (inner === undefined) return undefined;
+    affinity = inner;
+  }
+  for (const { value: term, index } of objectListField(context, affinity, 'nodeSelectorTerms', path)) {
+    const at = [...path, 'nodeSelectorTerms', index];
+    for (const { value: field, index: place } of objectListField(context, term, 'matchFields', at)) {
+      if (fieldOf(field, 'key') !== 'metadata.name' || fieldOf(field, 'operator') !== 'In') continue;
+      const [only, ...others] = stringListField(context, field, 'values', [...at, 'matchFields', place]);
+      if (only !== undefined && others.length === 0) return only.text;
+    }
+  }
+  return undefined;
 }
 
 /** status.podIPs, or the one of status.podIP: one of each family. */

@@ -79,6 +79,7 @@ export function standInPods(
         name: `${name}-${own}`,
         template,
         nodeName,
+        meantFor: undefined,
         addresses,
         ready: true,
         terminating: false,
@@ -90,14 +91,27 @@ export function standInPods(
     return pods;
   };
 
-  /** The Nodes that lack a Pod of a DaemonSet: nodeShouldRunDaemonPod, without taints and affinity. */
+  /** The Nodes that lack a Pod of a DaemonSet: NodeShouldRunDaemonPod, without taints and affinity. */
   const homesOf = (maker: Maker, there: readonly Pod[]): readonly string[] => {
-    const taken = new Set(there.map(({ nodeName }) => nodeName));
-    const free = cluster.nodes
-      .filter(({ name }) => (maker.nodeName === undefined || maker.nodeName === name) && !taken.has(name))
-      .map(({ name }) => name);
-    const unscheduled = there.filter(({ nodeName }) => nodeName === undefined).length;
-    return free.slice(0, Math.max(free.length - unscheduled, 0));
+    const { nodeName, nodeSelector } = maker;
+    const homes = cluster.nodes.filter(
+      ({ name, hasLabels }) =>
+        (nodeName === undefined || nodeName === name) && (hasLabels?.(nodeSelector) ?? true),
+    );
+    if (homes.length === 0 && cluster.nodes.length > 0) {
+      reportAt(
+        { object: `DaemonSet ${maker.namespace}/${maker.name}`, origin: maker.origin, report },
+        'warning',
+        'no-endpoints',
+        ['spec', 'template', 'spec', nodeName === undefined ? 'nodeSelector' : 'nodeName'],
+        'selects none of the Nodes of the input: it has no Pods',
+      );
+    }
+    const targets = there.map((pod) => pod.nodeName ?? pod.meantFor);
+    const taken = new Set(targets);
+    const free = homes.filter(({ name }) => !taken.has(name)).map(({ name }) => name);
+    const anywhere = targets.filter((target) => target === undefined).length;
+    return free.slice(0, Math.max(free.length - anywhere, 0));
   };
 
   const addressesOf = (key: string, host: string | undefined): Pod['addresses'] => {
