@@ -331,6 +331,12 @@ function patchesOf({ sides, states }: ReadSides, options: DiffOptions): string {
           `${option}: the table ${side.cuts[0]?.table} is cut off, and no patch can be trusted to fit it`,
         );
       }
+      if (side.kind === 'rules' && side.unread > 0) {
+        const lines = side.unread === 1 ? 'a line' : `${side.unread} lines`;
+        throw new UsageError(
+          `${option}: ${lines} inside of tables could not be read, and no patch can be trusted to fit what stands there`,
+        );
+      }
     }
     const patches = unlessUnwritable(option, make);
     if (to === '-') text = singlePatch(option, patches);

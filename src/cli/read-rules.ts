@@ -21,6 +21,8 @@ export interface ReadRules {
   readonly state: NodeState;
   /** Tables in which a file ends. */
   readonly cuts: readonly CutTable[];
+  /** Lines inside of tables that could not be read. */
+  readonly unread: number;
 }
 
 interface ParsedDump {
@@ -109,6 +111,7 @@ export function readRules(
       ...(found.some(({ dump }) => dump.hasLegacyTables) && { legacyTablesPresent: true }),
     },
     cuts,
+    unread: found.reduce((sum, { dump }) => sum + dump.unread, 0),
   };
 }
 

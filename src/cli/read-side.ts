@@ -29,6 +29,8 @@ interface RulesSide {
   readonly kind: 'rules';
   readonly state: NodeState;
   readonly cuts: readonly CutTable[];
+  /** Lines inside of tables that could not be read: rules may be lost. */
+  readonly unread: number;
   /** Of the node, where a listing of all its addresses was given. */
   readonly interfaces?: readonly NetworkInterface[];
   /** What kp-compile wrote with addresses that no cluster gave. */
@@ -96,6 +98,7 @@ export async function readSide(
       kind: 'rules',
       state: { ...read.state, ...(ipvs && { ipvs: ipvs.state }) },
       cuts: read.cuts,
+      unread: read.unread,
       ...(ipvs?.interfaces && { interfaces: ipvs.interfaces }),
       invented: [...rules, ...listings].some(({ text }) => saysInvented(text)),
     };

@@ -61,6 +61,8 @@ export interface ParseState {
   readonly known: KnownChains | undefined;
   run: Run | undefined;
   readonly problems: Problems;
+  /** Lines inside of tables that say nothing to the reader: rules may be lost. */
+  unread: number;
   sawIPv4: boolean;
   sawIPv6: boolean;
   headerFamily: Family | undefined;

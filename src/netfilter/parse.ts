@@ -31,6 +31,8 @@ export interface ParsedSave {
   readonly problems: readonly ParseProblem[];
   /** What the text looked like; with anything but `iptables-save` and `unknown` the ruleset is empty. */
   readonly format: TextFormat;
+  /** Lines inside of tables that could not be read: there may be more rules than the ruleset has. */
+  readonly unread: number;
   /** With `keepOrder`, of each table of the ruleset: where it stands in the text. */
   readonly places?: readonly TablePlace[];
 }
@@ -68,6 +70,7 @@ export function parseIptablesSave(text: string, options: ParseOptions = {}): Par
     known: options.keepOrder === true ? undefined : options.known,
     run: undefined,
     problems: newProblems(),
+    unread: 0,
     sawIPv4: false,
     sawIPv6: false,
     headerFamily: undefined,
@@ -85,6 +88,7 @@ export function parseIptablesSave(text: string, options: ParseOptions = {}): Par
     ruleset: { family, tables: state.tables.map(finishTable) },
     problems: state.problems.list,
     format,
+    unread: state.unread,
     ...(state.keepOrder && { places: state.tables.map(({ place }) => place) }),
   };
 }
@@ -365,6 +369,7 @@ function restoreCommand(state: ParseState, command: string, start: number, end: 
 function unreadable(state: ParseState, start: number, end: number): void {
   const text = state.text.slice(start, Math.min(end, start + 80)).trimEnd();
   if (text === '') return;
+  if (state.table !== undefined) state.unread++;
   const more = end > start + 80 ? '…' : '';
   report(
     state.problems,

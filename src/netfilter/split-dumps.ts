@@ -29,6 +29,8 @@ export interface Dump {
   readonly ruleset: Ruleset;
   /** Lines count from the start of the whole text. */
   readonly problems: readonly ParseProblem[];
+  /** Lines inside of tables that could not be read. */
+  readonly unread: number;
   /** The tool said that the node has rules in the legacy back end besides these. */
   readonly hasLegacyTables: boolean;
 }
@@ -74,6 +76,7 @@ function tooMany(family: Family): Dump {
     format: 'unknown',
     line: 1,
     ruleset: { family, tables: [] },
+    unread: 0,
     problems: problems.list,
     hasLegacyTables: false,
   };
@@ -114,7 +117,7 @@ function saved(
   section: Pick<Section, 'backend'> | undefined,
 ): Dump {
   const { family, known } = options;
-  const { ruleset, problems, format } = parseIptablesSave(text, {
+  const { ruleset, problems, format, unread } = parseIptablesSave(text, {
     ...(family && { family }),
     ...(known && { known }),
   });
@@ -124,6 +127,7 @@ function saved(
     format,
     line,
     ruleset,
+    unread,
     problems:
       line === 1 ? problems : problems.map((problem) => ({ ...problem, line: problem.line + line - 1 })),
     hasLegacyTables: problems.some(({ code }) => code === 'legacy-tables-present'),
@@ -188,6 +192,7 @@ function listedColumns(section: Section, given: Family | undefined, tableName: s
     format: 'iptables -L',
     line: section.line,
     ruleset: { family, tables },
+    unread: 0,
     problems: problems.list,
     hasLegacyTables: problems.counts.has('legacy-tables-present'),
   };
@@ -234,6 +239,7 @@ function merge(before: Dump, dump: Dump, isNamed: boolean): Dump | undefined {
     ...before,
     backend: before.backend ?? dump.backend,
     ruleset: { family: before.family, tables },
+    unread: before.unread + dump.unread,
     problems: [...before.problems, ...dump.problems],
     hasLegacyTables: before.hasLegacyTables || dump.hasLegacyTables,
   };

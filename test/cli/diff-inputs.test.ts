@@ -287,3 +287,31 @@ describe('a dump that is cut off', () => {
     expect(stderr).toContain('--patch: the table nat is cut off, and no patch can be trusted to fit it');
   });
 });
+
+describe('a dump with lines inside of its tables that nobody can read', () => {
+  test.each([
+    ['colours', v4ish('-A KUBE-MARK-MASQ', '\x1b[32m-A KUBE-MARK-MASQ'), 'a line inside of tables'],
+    [
+      'other words',
+      v4ish('-A KUBE-MARK-MASQ', 'hello\nworld\n-A KUBE-MARK-MASQ'),
+      '2 lines inside of tables',
+    ],
+  ])('gives no patch: %s', async (_title, changed, what) => {
+    writeFileSync(at('odd.txt'), changed(v4));
+    const { code, stdout, stderr } = await runDiff([at('dump.txt'), at('odd.txt'), '--patch', '-', '-q']);
+    expect([code, stdout]).toEqual([2, '']);
+    expect(stderr).toBe(
+      `kp-diff: --patch: ${what} could not be read, and no patch can be trusted to fit what stands there\n`,
+    );
+  });
+
+  test('before and behind its tables, any lines may stand', async () => {
+    writeFileSync(at('odd.txt'), `$ sudo iptables-save\n${v4}logout\n`);
+    const { code } = await runDiff([at('dump.txt'), at('odd.txt'), '--patch', '-', '-q']);
+    expect(code).toBe(0);
+  });
+});
+
+function v4ish(from: string, to: string): (text: string) => string {
+  return (text) => text.replace(from, to);
+}
