@@ -72,11 +72,12 @@ function serviceRanges(options: ManifestOptions): ServiceRanges {
   return { serviceCIDRs, nodePorts: nodePortRange(options) };
 }
 
+/** As kube-apiserver's option takes it (PortRange.Set in apimachinery): `30000-32767`, `30000+2767`, `30000`. */
 function nodePortRange(options: ManifestOptions): ServiceRanges['nodePorts'] {
   const text = options.serviceNodePortRange;
   if (text === undefined) return options.serviceCidr === undefined ? undefined : DEFAULT_NODE_PORTS;
-  const [, first, last] = /^(\d{1,5})-(\d{1,5})$/.exec(text) ?? [];
-  const range = { first: Number(first), last: Number(last) };
+  const [, first, sign, second = first] = /^(\d{1,5})(?:([-+])(\d{1,5}))?$/.exec(text) ?? [];
+  const range = { first: Number(first), last: Number(second) + (sign === '+' ? Number(first) : 0) };
   if (!(range.first > 0 && range.first <= range.last && range.last <= 65535)) {
     throw new UsageError(
       `--service-node-port-range: ${JSON.stringify(text)} is not a range of ports such as 30000-32767`,
