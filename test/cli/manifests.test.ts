@@ -81,16 +81,28 @@ describe('kp-compile', () => {
       stdout: '',
       stderr: `kp-compile: ${message}\n`,
     });
+  });
 
-    test.each(['31000-31003', '31000+3'])('--service-node-port-range %s is a range', async (range) => {
-      const { stdout } = await space.kpCompile(['@manifests.yaml', '--service-node-port-range', range]);
-      expect(stdout).toContain('out of 31000-31003\n');
-    });
+  const CIDR = ['--service-cidr', '10.96.0.0/16'];
 
-    test('--service-node-port-range of one port is that port', async () => {
-      const { stdout } = await space.kpCompile(['@manifests.yaml', '--service-node-port-range', '31000']);
-      expect(stdout).toContain('out of 31000-31000\n');
-    });
+  test.each(['31000-31003', '31000+3'])('--service-node-port-range %s is a range', async (range) => {
+    const { stdout } = await space.kpCompile([
+      '@manifests.yaml',
+      ...CIDR,
+      '--service-node-port-range',
+      range,
+    ]);
+    expect(stdout).toContain('out of 10.96.0.0/16, 31000-31003\n');
+  });
+
+  test('--service-node-port-range of one port is that port', async () => {
+    const { stdout } = await space.kpCompile([
+      '@manifests.yaml',
+      ...CIDR,
+      '--service-node-port-range',
+      '31000',
+    ]);
+    expect(stdout).toContain('out of 10.96.0.0/16, 31000-31000\n');
   });
 });
 
