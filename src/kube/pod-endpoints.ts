@@ -38,8 +38,13 @@ export function withPodEndpoints(cluster: Cluster, options: PodEndpointOptions, 
       if (found.length > 0) reportDisagreement(service, own, slicesOf(service, found, zones), report);
       continue;
     }
-    if (found.every(({ addresses }) => addresses.length === 0)) open.push(service);
-    else for (const slice of withPorts(service, slicesOf(service, found, zones), report)) made.push(slice);
+    if (found.every(({ addresses }) => addresses.length === 0)) {
+      open.push(service);
+      continue;
+    }
+    const ofPods = withPorts(service, slicesOf(service, found, zones), report);
+    for (const slice of ofPods) made.push(slice);
+    if (ofPods.length === 0) made.push(withoutEndpoints(service));
   }
   if (slices.size === 0 && hasPods) reportUnselected(cluster.services, report);
   const assumed = assumeReady(cluster, open, options, zones, report);
@@ -51,6 +56,20 @@ export function withPodEndpoints(cluster: Cluster, options: PodEndpointOptions, 
       (a, b) => compareText(a.namespace, b.namespace) || compareText(a.name, b.name),
     ),
     ...(assumed.invented.length > 0 && { invented: [...(cluster.invented ?? []), ...assumed.invented] }),
+  };
+}
+
+/** Of Pods that all have ended, or listen nowhere: that there are no endpoints is then known, and no gap in the input. */
+function withoutEndpoints({ namespace, name, clusterIPs, origin }: Service): EndpointSlice {
+  return {
+    namespace,
+    name: `${name} without endpoints`,
+    serviceName: name,
+    labels: new Map(),
+    addressType: clusterIPs[0]?.family ?? 'IPv4',
+    ports: [],
+    endpoints: [],
+    origin,
   };
 }
 
