@@ -27,6 +27,10 @@ export function standInPods(
   for (const { addresses } of cluster.pods) {
     for (const { ip } of addresses) for (const pool of pools) pool.reserve(ip);
   }
+  for (const { endpoints } of [...cluster.endpointSlices, ...cluster.mirroredSlices]) {
+    for (const { canonicalAddress: text, family } of endpoints)
+      for (const pool of pools) pool.reserve({ family, text });
+  }
   const workloads = new Set(
     cluster.workloads.map(({ kind, namespace, name }) => keyOf(namespace, kind, name)),
   );

@@ -106,6 +106,54 @@ describe('kp-compile', () => {
   });
 });
 
+test('--assume-ready invents no address that an EndpointSlice has', async () => {
+  const others = ['10.244.0.2', '10.244.0.3', '10.244.0.4'].map((address) => ({ addresses: [address] }));
+  space.write(
+    'few.json',
+    JSON.stringify({
+      apiVersion: 'v1',
+      kind: 'List',
+      items: [
+        service('a', '10.96.0.10', {}),
+        {
+          apiVersion: 'discovery.k8s.io/v1',
+          kind: 'EndpointSlice',
+          metadata: { name: 'a-1', namespace: 'shop', labels: { 'kubernetes.io/service-name': 'a' } },
+          addressType: 'IPv4',
+          ports: [{ name: '', port: 80, protocol: 'TCP' }],
+          endpoints: others,
+        },
+        service('b', '10.96.0.11', { selector: { app: 'b' } }),
+        {
+          apiVersion: 'apps/v1',
+          kind: 'Deployment',
+          metadata: { name: 'b', namespace: 'shop' },
+          spec: {
+            replicas: 3,
+            selector: { matchLabels: { app: 'b' } },
+            template: { metadata: { labels: { app: 'b' } }, spec: { containers: [{ name: 'c' }] } },
+          },
+        },
+      ],
+    }),
+  );
+  const words = ['@few.json', '--assume-ready', '--cluster-cidr', '10.244.0.0/29', '-q'];
+  const { stdout } = await space.kpCompile(words);
+  // A /29 has six addresses for Pods, of which three are taken.
+  expect([...stdout.matchAll(/--to-destination (\S+)/g)].map(([, to]) => to).sort()).toEqual(
+    [1, 2, 3, 4, 5, 6].map((host) => `10.244.0.${host}:80`),
+  );
+});
+
+function service(name: string, clusterIP: string, spec: object) {
+  return {
+    apiVersion: 'v1',
+    kind: 'Service',
+    metadata: { name, namespace: 'shop' },
+    spec: { clusterIP, ports: [{ port: 80 }], ...spec },
+  };
+}
+
 const DEPLOYMENT = `apiVersion: apps/v1
 kind: Deployment
 metadata:
