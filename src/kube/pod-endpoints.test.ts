@@ -518,3 +518,16 @@ test('Pods that cannot be read are left out with a warning, for kube-proxy never
     'warning conflicting-objects at metadata.name: the same object was read before with other contents (test.yaml); no endpoints come from it',
   ]);
 });
+
+test('hints that an annotation asks for are not made of Pods, which is a warning', () => {
+  const metadata = {
+    namespace: 'shop',
+    name: 'web',
+    annotations: { 'service.kubernetes.io/topology-mode': 'Auto' },
+  };
+  const { endpoints, problems } = derive([{ ...WEB, metadata }, pod()]);
+  expect(endpoints).toHaveLength(1);
+  expect(problems).toEqual([
+    'warning no-hints at metadata.annotations["service.kubernetes.io/topology-mode"]: endpoints from Pods get no hints of zones, which this annotation asks for: all of them are used',
+  ]);
+});

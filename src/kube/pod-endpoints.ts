@@ -44,6 +44,7 @@ export function withPodEndpoints(cluster: Cluster, options: PodEndpointOptions, 
     }
     const ofPods = withPorts(service, slicesOf(service, found, zones), report);
     for (const slice of ofPods) made.push(slice);
+    if (ofPods.length > 0) reportNoHints(service, report);
     if (ofPods.length === 0) made.push(withoutEndpoints(service));
   }
   if (slices.size === 0 && hasPods) reportUnselected(cluster.services, report);
@@ -57,6 +58,25 @@ export function withPodEndpoints(cluster: Cluster, options: PodEndpointOptions, 
     ),
     ...(assumed.invented.length > 0 && { invented: [...(cluster.invented ?? []), ...assumed.invented] }),
   };
+}
+
+/** Values of the annotations that turn hints on (KEP-2433). */
+const HINTS_WANTED = new Set(['auto', 'Auto']);
+
+/** The controller shares endpoints out to zones by the CPUs of their Nodes; that is not done here. */
+function reportNoHints({ namespace, name, annotations, origin }: Service, report: Report): void {
+  const wanted = [...annotations].find(([, value]) => HINTS_WANTED.has(value));
+  if (wanted === undefined) return;
+  report({
+    code: 'no-hints',
+    severity: 'warning',
+    message:
+      'endpoints from Pods get no hints of zones, which this annotation asks for: all of them are used',
+    object: `Service ${namespace}/${name}`,
+    field: ['metadata', 'annotations', wanted[0]],
+    origin,
+    help: 'compile what the cluster holds: kubectl get endpointslices -A -o yaml',
+  });
 }
 
 /** Of Pods that all have ended, or listen nowhere: that there are no endpoints is then known, and no gap in the input. */

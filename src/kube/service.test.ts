@@ -232,18 +232,20 @@ describe('ports:', () => {
 
   test('names, protocols and numbers are kept, one entry for each name and protocol', () => {
     expect(
-      readQuietly(
+      read(
         ports(
           { name: 'dns', port: 53, protocol: 'UDP' },
           { name: 'dns', port: 53, protocol: 'TCP', nodePort: 30053 },
           { name: 'a'.repeat(63), port: 65535, protocol: 'SCTP' },
         ),
-      ).ports,
-    ).toEqual([
-      { name: 'dns', protocol: 'UDP', port: 53, nodePort: 0 },
-      { name: 'dns', protocol: 'TCP', port: 53, nodePort: 30053 },
-      { name: 'a'.repeat(63), protocol: 'SCTP', port: 65535, nodePort: 0 },
-    ]);
+      ).value,
+    ).toMatchObject({
+      ports: [
+        { name: 'dns', protocol: 'UDP', port: 53, nodePort: 0 },
+        { name: 'dns', protocol: 'TCP', port: 53, nodePort: 30053 },
+        { name: 'a'.repeat(63), protocol: 'SCTP', port: 65535, nodePort: 0 },
+      ],
+    });
   });
 
   // kube-proxy's map of service ports has the port name and the protocol for its key.
@@ -527,4 +529,12 @@ test('labels and annotations are those that some kube-proxy asks for', () => {
   });
   expect([...service.labels.keys()]).toEqual([names[1], names[2]]);
   expect([...service.annotations.keys()]).toEqual([names[3], names[4]]);
+});
+
+test('a node port of a ClusterIP Service counts, and is a warning', () => {
+  const { value, problems } = read(serviceManifest({ ports: [{ port: 80, nodePort: 30080 }] }));
+  expect(value).toMatchObject({ type: 'ClusterIP', ports: [{ port: 80, nodePort: 30080 }] });
+  expect(problems).toEqual([
+    'warning unexpected-node-port at spec.ports[0].nodePort: a Service of type ClusterIP has a node port, which kube-proxy would open and no API server takes',
+  ]);
 });

@@ -154,6 +154,7 @@ export function readService(
     );
   }
   if (clusterIPs !== 'no cluster IP' && type === 'NodePort') reportNoNodePort(context, service);
+  if (type === 'ClusterIP') reportUnexpectedNodePort(context, service);
   if (failed) return undefined;
   return clusterIPs === 'no cluster IP' ? { namespace, name, skipped: clusterIPs, service, origin } : service;
 }
@@ -168,6 +169,20 @@ function reportNoNodePort(context: ObjectContext, { ports }: Service): void {
     ['spec', 'ports', index],
     'the port of a NodePort Service has no node port yet and gets no rules for it',
     'compile what the cluster holds, or invent node ports with --service-node-port-range 30000-32767',
+  );
+}
+
+/** kube-proxy goes by the number alone; the API server takes none here. */
+function reportUnexpectedNodePort(context: ObjectContext, { ports }: Service): void {
+  const index = ports.findIndex(({ nodePort }) => nodePort !== 0);
+  if (index === -1) return;
+  report(
+    context,
+    'warning',
+    'unexpected-node-port',
+    ['spec', 'ports', index, 'nodePort'],
+    'a Service of type ClusterIP has a node port, which kube-proxy would open and no API server takes',
+    'leave it out, or set type to NodePort',
   );
 }
 
