@@ -90,13 +90,17 @@ function nodePortRange(options: ManifestOptions): ServiceRanges['nodePorts'] {
 export function deriveEndpoints(
   cluster: Cluster,
   { assumeReady }: ManifestRequest,
-  { flags, configuration }: Pick<SettingsRequest, 'flags' | 'configuration'>,
+  { flags, configuration, node }: Pick<SettingsRequest, 'flags' | 'configuration' | 'node'>,
   report: Report,
 ): Cluster {
   const found = configuration ?? cluster.configurations[0];
   const texts = flags?.clusterCIDRs ?? found?.configuration.clusterCIDRs ?? [];
   const podCIDRs = texts.flatMap((text) => parseCIDR(text) ?? []);
-  return withPodEndpoints(cluster, { assumeReady: assumeReady ? { podCIDRs } : undefined }, report);
+  return withPodEndpoints(
+    cluster,
+    { assumeReady: assumeReady ? { podCIDRs, nodeName: node } : undefined },
+    report,
+  );
 }
 
 /** The cluster with addresses for its Services; they are invented. */

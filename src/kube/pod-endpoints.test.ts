@@ -28,12 +28,12 @@ function pod(fields: { spec?: Manifest; status?: Manifest; metadata?: Manifest }
 const cidrs = (texts: readonly string[]): CIDR[] => texts.flatMap((text) => parseCIDR(text) ?? []);
 
 /** What becomes of a cluster: `IPv4 10.244.1.10:8080 ready serving node-a`, and the messages. */
-function derive(objects: readonly Manifest[], podCIDRs?: readonly string[]) {
+function derive(objects: readonly Manifest[], podCIDRs?: readonly string[], nodeName?: string) {
   const cluster = collect(objects, () => {});
   const { value, problems } = told((report) =>
     withPodEndpoints(
       cluster,
-      { assumeReady: podCIDRs === undefined ? undefined : { podCIDRs: cidrs(podCIDRs) } },
+      { assumeReady: podCIDRs === undefined ? undefined : { podCIDRs: cidrs(podCIDRs), nodeName } },
       report,
     ),
   );
@@ -530,4 +530,16 @@ test('hints that an annotation asks for are not made of Pods, which is a warning
   expect(problems).toEqual([
     'warning no-hints at metadata.annotations["service.kubernetes.io/topology-mode"]: endpoints from Pods get no hints of zones, which this annotation asks for: all of them are used',
   ]);
+});
+
+test('without Nodes, a DaemonSet has a Pod on the node whose rules are asked for', () => {
+  const daemonSet = {
+    apiVersion: 'apps/v1',
+    kind: 'DaemonSet',
+    metadata: { namespace: 'shop', name: 'web' },
+    spec: { template: { metadata: { labels: { app: 'web' } }, spec: { containers: [{ name: 'a' }] } } },
+  };
+  const [endpoint, ...more] = derive([WEB, daemonSet], ['10.244.0.0/16'], 'node-b').endpoints;
+  expect(more).toEqual([]);
+  expect(endpoint).toMatch(/^IPv4 10\.244\.\d+\.\d+:8080 ready serving node-b$/);
 });

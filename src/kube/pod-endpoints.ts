@@ -7,17 +7,17 @@ import type { Report } from '../diagnostics.ts';
 import { type Cluster, compareText, selectingServices } from './cluster.ts';
 import type { EndpointSlice, SliceEndpoint, SlicePort } from './endpoint-slice.ts';
 import { report as reportAt } from './fields.ts';
-import type { CIDR, IPFamily } from './ip.ts';
+import type { IPFamily } from './ip.ts';
 import { joinHostPort } from './ip.ts';
 import type { Pod, PodTemplate } from './pod.ts';
 import { indexByLabels } from './selectors.ts';
 import type { Service, ServicePortSpec } from './service.ts';
 import { countOf } from './service-addresses.ts';
-import { asksForOrdinal, type Maker, podByOrdinal, standInPods } from './stand-in-pods.ts';
+import { type AssumedReady, asksForOrdinal, type Maker, podByOrdinal, standInPods } from './stand-in-pods.ts';
 
 export interface PodEndpointOptions {
   /** Pods that workloads would have count as ready, at addresses out of these networks. */
-  readonly assumeReady: { readonly podCIDRs: readonly CIDR[] } | undefined;
+  readonly assumeReady: AssumedReady | undefined;
 }
 
 /** The cluster with slices for Services that have none of any kind, and whose selector finds Pods. */
@@ -170,7 +170,7 @@ function assumeReady(
     });
     return nothing;
   }
-  const podsOf = standInPods(cluster, asked.podCIDRs, report);
+  const podsOf = standInPods(cluster, asked, report);
   const slices = served.flatMap(({ service, found }) => {
     const pods = found.flatMap(({ maker, only }) =>
       podsOf(maker).filter(({ name }) => only === undefined || name === only),

@@ -12,15 +12,22 @@ export type Maker = Omit<Workload, 'kind'> & { readonly kind: Workload['kind'] |
 const MAX_REPLICAS = 10_000;
 const MAX_PODS = 550_000;
 
+/** What is taken for ready is invented. */
+export interface AssumedReady {
+  readonly podCIDRs: readonly CIDR[];
+  /** The node whose rules are asked for, where somebody names it. */
+  readonly nodeName?: string | undefined;
+}
+
 /**
  * A function that gives the Pods that a workload lacks: those of the input count instead of as many. A DaemonSet has
- * one on each Node of the input that its template selects (or one, where there are no Nodes), at home there; the
- * others are where their template puts them, or on no node that anybody knows. With hostNetwork they have the
+ * one on each Node of the input that its template selects, at home there; without Nodes it has one, on the node whose
+ * rules are asked for. The others are where their template puts them, or on no node that anybody knows. With hostNetwork they have the
  * addresses of Nodes, in the order of their names, as far as those reach.
  */
 export function standInPods(
   cluster: Cluster,
-  podCIDRs: readonly CIDR[],
+  { podCIDRs, nodeName: asked }: AssumedReady,
   report: Report,
 ): (maker: Maker) => readonly Pod[] {
   const pools = podCIDRs.map((cidr) => addressPool(cidr, 'pods'));
@@ -68,8 +75,12 @@ export function standInPods(
     for (let index = 0; index < replicas; index++) {
       // A Pod on a node is known by it, so that its address stays when other Nodes come and go.
       const own = homes[index] ?? String(ordinals?.[index] ?? index);
+      const alone = kind === 'DaemonSet' && cluster.nodes.length === 0 ? asked : undefined;
       const nodeName =
-        maker.nodeName ?? homes[index] ?? (template.hostNetwork ? cluster.nodes[index]?.name : undefined);
+        maker.nodeName ??
+        homes[index] ??
+        alone ??
+        (template.hostNetwork ? cluster.nodes[index]?.name : undefined);
       const addresses = addressesOf(
         `${namespace}/${kind}/${name}/${own}`,
         template.hostNetwork ? nodeName : undefined,
