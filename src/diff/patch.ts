@@ -86,7 +86,9 @@ function mendingText(
     const after = patched(text, family, ruleset, expected, actual);
     const findings = findingsLeft(family, expected, after);
     if (findings.length === 0) return text;
-    if (!addDiffering(more, family, expected, after)) throw unmended(findings, family, expected, actual);
+    if (!addDiffering(more, family, expected, after)) {
+      throw unloadable(family, ruleset, expected, actual) ?? unmended(findings, family, expected, actual);
+    }
   }
 }
 
@@ -210,6 +212,27 @@ function lackingChain(expected: NodeState, family: Family, actual: NodeState): s
 
 const UNMENDED: ReadonlySet<ProblemCode> = new Set(['both-backends', 'another-mode', 'mode-leftover']);
 
+/** That one of the sides could be on no node, where it is so: nothing can be said then of a patch. */
+function unloadable(
+  family: Family,
+  ruleset: Ruleset,
+  expected: NodeState,
+  actual: NodeState,
+): UnwritablePatchError | undefined {
+  for (const [side, what] of [
+    [expected, 'what is expected'],
+    [actual, 'what there is'],
+  ] as const) {
+    const reason = refusalOf(side, family, ruleset);
+    if (reason !== undefined) {
+      return new UnwritablePatchError(
+        `no patch for ${family}: iptables-restore would refuse ${what}: ${reason}`,
+      );
+    }
+  }
+  return undefined;
+}
+
 /** What there is once the patch was applied. */
 function patched(
   text: string,
@@ -220,19 +243,9 @@ function patched(
 ): NodeState {
   const applied = applyRestore(ruleset, parseIptablesSave(text, { family, keepOrder: true }));
   if (!('error' in applied)) return { ...actual, rulesets: { [family]: applied.ruleset } };
-  for (const [side, what] of [
-    [expected, 'what is expected'],
-    [actual, 'what there is'],
-  ] as const) {
-    const reason = refusalOf(side, family, ruleset);
-    if (reason !== undefined) {
-      throw new UnwritablePatchError(
-        `no patch for ${family}: iptables-restore would refuse ${what}: ${reason}`,
-      );
-    }
-  }
-  throw new PatchError(
-    `the patch for ${family} does not load: ${applied.error} (line ${applied.line ?? '?'})`,
+  throw (
+    unloadable(family, ruleset, expected, actual) ??
+    new PatchError(`the patch for ${family} does not load: ${applied.error} (line ${applied.line ?? '?'})`)
   );
 }
 
