@@ -12,7 +12,7 @@ import {
   patchOf,
   UnwritablePatchError,
 } from '../diff/index.ts';
-import { type Family, newKnownChains } from '../netfilter/index.ts';
+import { type Family, inChunks, newKnownChains } from '../netfilter/index.ts';
 import {
   githubReport,
   jsonReport,
@@ -81,7 +81,8 @@ async function run(
   // Patches before anything is printed: where one cannot be made, nothing is.
   const patch = comparison.incomparable === undefined ? patchesOf(sides, options) : '';
   try {
-    for (const chunk of inLargeChunks(report.chunks)) {
+    // Reports come line by line; a node may differ in a hundred thousand of them.
+    for (const chunk of inChunks(report.chunks)) {
       if (toError) io.writeError(chunk);
       else await io.writeOut(chunk);
     }
@@ -92,20 +93,6 @@ async function run(
     if (!isBrokenPipe(error)) throw error;
   }
   return code;
-}
-
-const CHUNK = 64 * 1024;
-
-/** Reports come line by line; a node may differ in a hundred thousand of them. */
-function* inLargeChunks(texts: Iterable<string>): Generator<string> {
-  let chunk = '';
-  for (const text of texts) {
-    chunk += text;
-    if (chunk.length < CHUNK) continue;
-    yield chunk;
-    chunk = '';
-  }
-  if (chunk !== '') yield chunk;
 }
 
 interface ReadSides {

@@ -44,8 +44,8 @@ export function withPodEndpoints(cluster: Cluster, options: PodEndpointOptions, 
     }
     const ofPods = withPorts(service, slicesOf(service, found, zones), report);
     for (const slice of ofPods) made.push(slice);
-    if (ofPods.length > 0) reportNoHints(service, report);
     if (ofPods.length === 0) made.push(withoutEndpoints(service));
+    else reportNoHints(service, report);
   }
   if (slices.size === 0 && hasPods) reportUnselected(cluster.services, report);
   const assumed = assumeReady(cluster, open, options, zones, report);

@@ -22,8 +22,8 @@ export interface AssumedReady {
 /**
  * A function that gives the Pods that a workload lacks: those of the input count instead of as many. A DaemonSet has
  * one on each Node of the input that its template selects, at home there; without Nodes it has one, on the node whose
- * rules are asked for. The others are where their template puts them, or on no node that anybody knows. With hostNetwork they have the
- * addresses of Nodes, in the order of their names, as far as those reach.
+ * rules are asked for. The others are where their template puts them, or on no node that anybody knows. With
+ * hostNetwork they have the addresses of Nodes, in the order of their names, as far as those reach.
  */
 export function standInPods(
   cluster: Cluster,

@@ -1,6 +1,7 @@
 export { canonicalAddress } from './addresses.ts';
 export type { Applied, ApplyOptions } from './apply.ts';
 export { applyRestore } from './apply.ts';
+export { inChunks } from './chunks.ts';
 export type { TextFormat } from './detect.ts';
 export { describeFormat, detectFormat } from './detect.ts';
 export type { Match, Target } from './extensions/index.ts';

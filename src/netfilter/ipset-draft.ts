@@ -2,7 +2,8 @@
 
 import { withoutKernelOptions } from './ipset-options.ts';
 import type { IpSet, IpSetMember, IpSetOption } from './ipset-types.ts';
-import { type IpvsProblems, note } from './ipvs-problems.ts';
+import type { IpvsProblems } from './ipvs-problems.ts';
+import { report } from './problems.ts';
 
 export interface SetDraft {
   name: string;
@@ -32,7 +33,7 @@ export function createSet(
   if (known !== undefined && known.type !== '') {
     if (!exist || known.type !== type) {
       const how = known.type === type ? '' : `, first as ${known.type}, then as ${type}`;
-      note(drafts.problems, 'duplicate-set', 'warning', `the set ${name} is created twice${how}`);
+      report(drafts.problems, 'duplicate-set', 'warning', `the set ${name} is created twice${how}`);
     }
     return known;
   }
@@ -47,7 +48,7 @@ export function createSet(
 export function setNamed(drafts: SetDrafts, name: string): SetDraft {
   const known = drafts.byName.get(name);
   if (known !== undefined) return known;
-  note(
+  report(
     drafts.problems,
     'undeclared-set',
     'warning',

@@ -15,7 +15,7 @@ import { createSet, type SetDraft, type SetDrafts } from './ipset-draft.ts';
 import { createOptions, memberOptions, setType } from './ipset-options.ts';
 import type { IpSetOption } from './ipset-types.ts';
 import { ipsetWords, isIpsetWord } from './ipset-words.ts';
-import { note } from './ipvs-problems.ts';
+import { report } from './problems.ts';
 
 /** The set whose lines are being read. */
 export interface Listing {
@@ -108,10 +108,10 @@ export function endSet(listing: Listing, drafts: SetDrafts): void {
   if (name !== undefined && !hadMembers) startMembers(listing, drafts);
   const { draft } = listing;
   if (name !== undefined && draft === undefined) {
-    note(drafts.problems, 'unreadable-line', 'warning', `the set ${name} has no type: it is left out`);
+    report(drafts.problems, 'unreadable-line', 'warning', `the set ${name} has no type: it is left out`);
   } else if (draft !== undefined && entries !== undefined && entries !== draft.members.size) {
     const terse = hadMembers ? '' : ' (ipset list -t leaves them out)';
-    note(
+    report(
       drafts.problems,
       'members-missing',
       'warning',

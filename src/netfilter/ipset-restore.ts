@@ -2,7 +2,7 @@
 import { createSet, type SetDraft, type SetDrafts, setNamed } from './ipset-draft.ts';
 import { createOptions, memberOptions, setType } from './ipset-options.ts';
 import { EXIST, ipsetWords, isIpsetWord, QUIET } from './ipset-words.ts';
-import { note } from './ipvs-problems.ts';
+import { report } from './problems.ts';
 
 type CommandName = 'create' | 'add' | 'del' | 'flush' | 'destroy' | 'rename' | 'swap' | 'nothing';
 
@@ -62,7 +62,7 @@ function carryOut(
       if (second === undefined || words.length > 1) return false;
       const draft = setNamed(drafts, name);
       if (!draft.members.delete(second) && !exist)
-        note(drafts.problems, 'member-not-there', 'warning', `${name} has no member ${second} to delete`);
+        report(drafts.problems, 'member-not-there', 'warning', `${name} has no member ${second} to delete`);
       return true;
     }
     case 'flush':

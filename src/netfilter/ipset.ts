@@ -4,14 +4,8 @@ import { finishedSets, type SetDrafts } from './ipset-draft.ts';
 import { endSet, isListingLine, newListing, readListingLine } from './ipset-list.ts';
 import { readRestoreLine } from './ipset-restore.ts';
 import type { IpSet } from './ipset-types.ts';
-import {
-  dumpLines,
-  finishedProblems,
-  type IpvsProblem,
-  newIpvsProblems,
-  note,
-  noteUnreadable,
-} from './ipvs-problems.ts';
+import { dumpLines, type IpvsProblem, type IpvsProblemCode, noteUnreadable } from './ipvs-problems.ts';
+import { newProblems, report, summarize } from './problems.ts';
 
 export interface ParsedIpset {
   /** In the order in which they were created. */
@@ -28,11 +22,11 @@ const INSTEAD = 'take the sets with: ipset save';
  * again without loss. XML, JSON and texts of other tools are refused by name. Never throws.
  */
 export function parseIpset(text: string): ParsedIpset {
-  const problems = newIpvsProblems();
+  const problems = newProblems<IpvsProblemCode>();
   const drafts: SetDrafts = { byName: new Map(), problems };
   const refusal = refusedAs(text);
   if (refusal !== undefined) {
-    note(problems, text.trim() === '' ? 'empty-dump' : 'not-ipset-save', 'error', refusal, INSTEAD);
+    report(problems, text.trim() === '' ? 'empty-dump' : 'not-ipset-save', 'error', refusal, INSTEAD);
     return { sets: [], problems: problems.list };
   }
   const listing = newListing();
@@ -50,7 +44,9 @@ export function parseIpset(text: string): ParsedIpset {
     }
   }
   endSet(listing, drafts);
-  return { sets: finishedSets(drafts), problems: finishedProblems(problems) };
+  const sets = finishedSets(drafts);
+  summarize(problems);
+  return { sets, problems: problems.list };
 }
 
 /** No listing has control characters, of which some count as blanks. */

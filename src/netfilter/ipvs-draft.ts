@@ -1,7 +1,8 @@
 /* Virtual servers while they are being read: commands change them one after the other, as `ipvsadm -R` does. */
 import { printAddressAndPort } from './ipvs-addresses.ts';
-import { type IpvsProblems, note } from './ipvs-problems.ts';
+import type { IpvsProblems } from './ipvs-problems.ts';
 import type { IpvsService, RealServer, VirtualServer } from './ipvs-types.ts';
+import { report } from './problems.ts';
 
 export interface VirtualServerDraft {
   /** All but the real servers. */
@@ -31,7 +32,7 @@ export function putVirtualServer(
   const known = drafts.byKey.get(key);
   if (known !== undefined) {
     if (edit) known.head = head;
-    else note(drafts.problems, 'duplicate-virtual-server', 'warning', `${key} is added twice`);
+    else report(drafts.problems, 'duplicate-virtual-server', 'warning', `${key} is added twice`);
     return known;
   }
   if (edit) undeclared(drafts, key);
@@ -54,7 +55,7 @@ export function putRealServer(
   const key = printAddressAndPort(server.address, server.port);
   if (draft.realServers.has(key) !== edit) {
     const what = edit ? 'is not there to be edited' : 'is added twice';
-    note(
+    report(
       drafts.problems,
       'duplicate-real-server',
       'warning',
@@ -80,7 +81,7 @@ export function virtualServerOf(
 }
 
 function undeclared(drafts: VirtualServerDrafts, key: string): void {
-  note(
+  report(
     drafts.problems,
     'undeclared-virtual-server',
     'warning',

@@ -1,8 +1,8 @@
 /*
- * What the parsers of sets and virtual servers have to say about a text; the same form as the problems of
- * iptables-save. One kind of fault often comes on thousands of lines: the first ones are told one by one.
+ * What the parsers of sets and virtual servers have to say about a text, in the same form as the problems of
+ * iptables-save.
  */
-import type { Severity } from '../diagnostics.ts';
+import { type ParseProblem, type Problems, report } from './problems.ts';
 
 export type IpvsProblemCode =
   | 'not-ipset-save'
@@ -20,60 +20,17 @@ export type IpvsProblemCode =
   | 'input-limit'
   | 'more-problems';
 
-export interface IpvsProblem {
-  readonly code: IpvsProblemCode;
-  readonly severity: Severity;
-  /** What was found; one line, no final stop. */
-  readonly message: string;
-  /** Counts from 1. */
-  readonly line: number;
-  /** What to do about it. */
-  readonly help?: string;
-}
+export type IpvsProblem = ParseProblem<IpvsProblemCode>;
 
-/** Collects problems; `line` is the line that is being read. */
-export interface IpvsProblems {
-  readonly list: IpvsProblem[];
-  readonly counts: Map<IpvsProblemCode, number>;
-  line: number;
-}
+export type IpvsProblems = Problems<IpvsProblemCode>;
 
-const MOST_OF_A_KIND = 50;
 /** Of a line that cannot be read, so much is shown. */
 const SHOWN = 60;
-
-export function newIpvsProblems(): IpvsProblems {
-  return { list: [], counts: new Map(), line: 1 };
-}
-
-/** Notes a problem of the current line. */
-export function note(
-  problems: IpvsProblems,
-  code: IpvsProblemCode,
-  severity: Severity,
-  message: string,
-  help?: string,
-): void {
-  const count = (problems.counts.get(code) ?? 0) + 1;
-  problems.counts.set(code, count);
-  if (count > MOST_OF_A_KIND) return;
-  problems.list.push({ code, severity, message, line: problems.line, ...(help !== undefined && { help }) });
-}
 
 /** Notes that the current line says nothing to its reader. */
 export function noteUnreadable(problems: IpvsProblems, line: string, wanted: string): void {
   const shown = line.trim().slice(0, SHOWN);
-  note(problems, 'unreadable-line', 'warning', `not a line of ${wanted}: ${JSON.stringify(shown)}`);
-}
-
-/** The problems, with how many of a kind were not told one by one. */
-export function finishedProblems(problems: IpvsProblems): readonly IpvsProblem[] {
-  for (const [code, count] of problems.counts) {
-    if (count <= MOST_OF_A_KIND) continue;
-    const message = `${count - MOST_OF_A_KIND} more problems of the kind ${code}`;
-    problems.list.push({ code: 'more-problems', severity: 'note', message, line: problems.line });
-  }
-  return problems.list;
+  report(problems, 'unreadable-line', 'warning', `not a line of ${wanted}: ${JSON.stringify(shown)}`);
 }
 
 /** The longest line that ipset or ipvsadm prints has some hundred characters. */
@@ -85,7 +42,7 @@ export function* dumpLines(text: string, problems: IpvsProblems): Generator<stri
     if (raw.length <= LONGEST_LINE) yield pastedLine(raw);
     else {
       const message = `a line of ${raw.length} characters; at most ${LONGEST_LINE} are read`;
-      note(problems, 'input-limit', 'error', message);
+      report(problems, 'input-limit', 'error', message);
     }
     problems.line++;
   }

@@ -11,8 +11,8 @@ import {
   virtualServerOf,
 } from './ipvs-draft.ts';
 import { type IpvsadmOptions, readOptions } from './ipvs-options.ts';
-import { note } from './ipvs-problems.ts';
 import type { IpvsService, RealServer } from './ipvs-types.ts';
+import { report } from './problems.ts';
 
 const COMMANDS = ['A', 'E', 'D', 'C', 'a', 'e', 'd', 'Z'] as const;
 
@@ -103,7 +103,7 @@ function addressOf(
 }
 
 export function noteHostName(name: string, drafts: VirtualServerDrafts): void {
-  note(
+  report(
     drafts.problems,
     'host-name',
     'warning',

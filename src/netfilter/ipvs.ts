@@ -2,16 +2,10 @@
 import { describeFormat, detectFormat } from './detect.ts';
 import { finishedVirtualServers, type VirtualServerDrafts } from './ipvs-draft.ts';
 import { isListingLine, readListingLine, type VirtualServerListing } from './ipvs-listing.ts';
-import {
-  dumpLines,
-  finishedProblems,
-  type IpvsProblem,
-  newIpvsProblems,
-  note,
-  noteUnreadable,
-} from './ipvs-problems.ts';
+import { dumpLines, type IpvsProblem, type IpvsProblemCode, noteUnreadable } from './ipvs-problems.ts';
 import { readRestoreLine } from './ipvs-restore.ts';
 import type { VirtualServer } from './ipvs-types.ts';
+import { newProblems, report, summarize } from './problems.ts';
 
 export interface ParsedIpvsadm {
   /** In the order in which they were added. */
@@ -28,10 +22,10 @@ const INSTEAD = 'take the virtual servers with: ipvsadm -Sn';
  * Listings without schedulers, methods or weights (`--stats`, `--rate`, `-Lc` …) are refused by name. Never throws.
  */
 export function parseIpvsadm(text: string): ParsedIpvsadm {
-  const problems = newIpvsProblems();
+  const problems = newProblems<IpvsProblemCode>();
   const refusal = refusedAs(text);
   if (refusal !== undefined) {
-    note(problems, refusal === EMPTY ? 'empty-dump' : 'not-ipvsadm-save', 'error', refusal, INSTEAD);
+    report(problems, refusal === EMPTY ? 'empty-dump' : 'not-ipvsadm-save', 'error', refusal, INSTEAD);
     return { virtualServers: [], problems: problems.list };
   }
   const drafts: VirtualServerDrafts = { byKey: new Map(), problems };
@@ -43,7 +37,9 @@ export function parseIpvsadm(text: string): ParsedIpvsadm {
       noteUnreadable(problems, line, 'ipvsadm -Sn');
     }
   }
-  return { virtualServers: finishedVirtualServers(drafts), problems: finishedProblems(problems) };
+  const virtualServers = finishedVirtualServers(drafts);
+  summarize(problems);
+  return { virtualServers, problems: problems.list };
 }
 
 const EMPTY = 'the dump is empty';

@@ -28,8 +28,8 @@ export type ParseProblemCode =
   | 'input-limit'
   | 'more-problems';
 
-export interface ParseProblem {
-  readonly code: ParseProblemCode;
+export interface ParseProblem<Code extends string = ParseProblemCode> {
+  readonly code: Code;
   readonly severity: Severity;
   /** What was found; one line, no final stop. */
   readonly message: string;
@@ -40,9 +40,9 @@ export interface ParseProblem {
 }
 
 /** Collects problems; `line` is the line that is being read. */
-export interface Problems {
-  readonly list: ParseProblem[];
-  readonly counts: Map<ParseProblemCode, number>;
+export interface Problems<Code extends string = ParseProblemCode> {
+  readonly list: ParseProblem<Code | 'more-problems'>[];
+  readonly counts: Map<Code, number>;
   /** Of all kinds, whether they are in the list or not. */
   total: number;
   line: number;
@@ -50,7 +50,7 @@ export interface Problems {
 
 const MOST_OF_A_KIND = 50;
 
-export function newProblems(): Problems {
+export function newProblems<Code extends string = ParseProblemCode>(): Problems<Code> {
   return { list: [], counts: new Map(), total: 0, line: 1 };
 }
 
@@ -87,9 +87,9 @@ function insteadOf(format: TextFormat): string {
 }
 
 /** Notes a problem of the current line. */
-export function report(
-  problems: Problems,
-  code: ParseProblemCode,
+export function report<Code extends string>(
+  problems: Problems<Code>,
+  code: Code,
   severity: Severity,
   message: string,
   help?: string,
@@ -102,7 +102,7 @@ export function report(
 }
 
 /** Says how many problems of a kind were not reported one by one. */
-export function summarize(problems: Problems): void {
+export function summarize<Code extends string>(problems: Problems<Code>): void {
   for (const [code, count] of problems.counts) {
     if (count <= MOST_OF_A_KIND) continue;
     const message = `${count - MOST_OF_A_KIND} more problems of the kind ${code}`;
