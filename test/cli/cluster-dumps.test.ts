@@ -1,10 +1,8 @@
 /** Dumps as the tools leave them: each in every form that people pass on, with the same rules and without a word too much. */
 import { mkdirSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
-import { Readable } from 'node:stream';
 import { gzipSync } from 'node:zlib';
 import { describe, expect, test } from 'vitest';
-import { main as kpCompile } from '../../src/cli/kp-compile.ts';
 import { tar } from '../load/tar-support.ts';
 import {
   CLUSTER_INFO,
@@ -13,7 +11,7 @@ import {
   MUST_GATHER_LISTS,
   SUPPORT_BUNDLE,
 } from '../support/cluster-dumps.ts';
-import { runDiff } from '../support/run.ts';
+import { run, runDiff } from '../support/run.ts';
 import { workspace } from './support/workspace.ts';
 
 const space = workspace();
@@ -30,21 +28,8 @@ function write(folder: string, files: Readonly<Record<string, string | Uint8Arra
 
 /** kp-compile with bytes on standard input. */
 async function compile(args: readonly string[], stdin: Uint8Array = new Uint8Array()) {
-  let stdout = '';
-  let stderr = '';
-  const code = await kpCompile([...args, ...OPTIONS], {
-    stdin: () => Readable.from([Buffer.from(stdin)]),
-    writeOut: async (text) => {
-      stdout += text;
-    },
-    writeError: (text) => {
-      stderr += text;
-    },
-    outIsTerminal: false,
-    errorIsTerminal: false,
-    env: {},
-  });
-  return { code, rules: stdout.split('\n').filter((line) => line.includes('shop/web')), stdout, stderr };
+  const found = await run([...args, ...OPTIONS], { stdin });
+  return { ...found, rules: found.stdout.split('\n').filter((line) => line.includes('shop/web')) };
 }
 
 const WEB = [

@@ -2,27 +2,10 @@
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
-import { main } from '../../src/cli/kp-diff.ts';
-import { run } from '../support/run.ts';
+import { run, runDiff } from '../support/run.ts';
 import { temporaryFolder } from '../support/temporary.ts';
 
-async function diff(...args: readonly string[]) {
-  let stdout = '';
-  let stderr = '';
-  const code = await main(args, {
-    stdin: async function* () {},
-    writeOut: async (text) => {
-      stdout += text;
-    },
-    writeError: (text) => {
-      stderr += text;
-    },
-    outIsTerminal: false,
-    errorIsTerminal: false,
-    env: {},
-  });
-  return { code, stdout, stderr };
-}
+const diff = (...args: readonly string[]) => runDiff(args);
 
 /** `iptables -vnL` of KUBE-SERVICES, of one KUBE-SVC chain and of its three KUBE-SEP chains, as iptables prints it. */
 const LISTING = 'test/diff/dumps/hello1-1.23-listing.txt';

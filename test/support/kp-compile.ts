@@ -1,7 +1,7 @@
 import { mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { main } from '../../src/cli/kp-compile.ts';
+import { run } from './run.ts';
 import type { ConformanceCase, Mode } from './shared.ts';
 
 export const FORMATS = ['save', 'restore'] as const;
@@ -28,36 +28,11 @@ export function caseArguments(
   ];
 }
 
-interface Run {
-  readonly code: number;
-  readonly stdout: string;
-  readonly stderr: string;
-}
-
 /** What the command prints. Throws what it said where it did not end well. */
 export async function printed(args: readonly string[]): Promise<string> {
-  const { code, stdout, stderr } = await kpCompile(args);
+  const { code, stdout, stderr } = await run(args);
   if (code !== 0) throw new Error(`kp-compile ${args.join(' ')} ended with ${code}:\n${stderr}`);
   return stdout;
-}
-
-/** Runs the command in this process, since starting Node for each of a thousand runs would take minutes. */
-async function kpCompile(args: readonly string[]): Promise<Run> {
-  let stdout = '';
-  let stderr = '';
-  const code = await main(args, {
-    stdin: async function* () {},
-    writeOut: async (text) => {
-      stdout += text;
-    },
-    writeError: (text) => {
-      stderr += text;
-    },
-    outIsTerminal: false,
-    errorIsTerminal: false,
-    env: {},
-  });
-  return { code, stdout, stderr };
 }
 
 /** Throws what the command said where it did not end well. */
@@ -73,7 +48,7 @@ export async function compileFiles(
 ): Promise<Readonly<Record<string, string>>> {
   const folder = mkdtempSync(join(tmpdir(), 'kp-compile-test-'));
   try {
-    const { code, stderr } = await kpCompile([...args, '--format', format, '--out-dir', folder]);
+    const { code, stderr } = await run([...args, '--format', format, '--out-dir', folder]);
     if (code !== 0) throw new Error(`kp-compile ${args.join(' ')} ended with ${code}:\n${stderr}`);
     return Object.fromEntries(
       readdirSync(folder).map((name) => [name, readFileSync(join(folder, name), 'utf8')]),

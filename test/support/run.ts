@@ -10,7 +10,7 @@ export interface Run {
 
 export interface Surroundings {
   /** What comes in on standard input; nothing by default. */
-  readonly stdin?: string;
+  readonly stdin?: string | Uint8Array;
   readonly terminal?: boolean;
   readonly env?: Readonly<Record<string, string>>;
 }
